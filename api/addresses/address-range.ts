@@ -15,6 +15,24 @@ export function familyOf(address: string): AddressFamily | undefined {
   return family === 4 ? "IPv4" : "IPv6";
 }
 
+/** Of an address or range: IPv4 numbers without leading zeros, which the reference reads as decimal in some fields, and others (nft, the C library) as octal. */
+export function withoutLeadingZeros(text: string): string {
+  return text.replace(/(^|\.)0+(?=[0-9])/g, "$1");
+}
+
+/** The one form of an address that is compared and handed to other programs; undefined: it is none. */
+export function canonicalAddress(text: string): string | undefined {
+  const plain = withoutLeadingZeros(text);
+  const family = familyOf(plain);
+  if (family !== "IPv6") return family && plain;
+  return new URL(`http://[${plain}]`).hostname.slice(1, -1);
+}
+
+/** Without those that are none. */
+export function canonicalAddresses(texts: readonly string[]): string[] {
+  return texts.map(canonicalAddress).filter((text) => text !== undefined);
+}
+
 /** Of an address, in any form. */
 export function addressNumber(address: string): bigint {
   const joined = (parts: readonly number[], bits: bigint): bigint =>

@@ -1,6 +1,10 @@
 // What DNS needs of a Service: its addresses, ports and, where each has a name, its endpoints. Made of the Service and its
 // EndpointSlices by a pure function, small and structured-cloneable, because the server runs in a thread of its own.
 // Source: Kubernetes DNS specification 1.1.
+import {
+  canonicalAddress,
+  canonicalAddresses,
+} from "../../api/addresses/address-range.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import { dashed } from "./address-names.ts";
 import type { Service } from "../../api/types/core-v1.ts";
@@ -59,7 +63,9 @@ function entryEndpoints(
       // An unset condition means ready.
       if (!unready && conditions?.ready === false) continue;
       if (!headless && (hostname ?? "") === "") continue;
-      for (const address of addresses ?? []) {
+      for (const text of addresses ?? []) {
+        const address = canonicalAddress(text);
+        if (address === undefined) continue;
         const host = hostname ? hostname.toLowerCase() : dashed(address);
         const key = `${address} ${host}`;
         const known = found.get(key);
@@ -100,7 +106,7 @@ export function serviceEntry(
     ? spec.clusterIPs
     : [spec?.clusterIP ?? ""];
   const headless = ips.includes("None");
-  const addresses = headless ? [] : ips.filter((ip) => ip !== "");
+  const addresses = headless ? [] : canonicalAddresses(ips);
   if (!headless && addresses.length === 0) return undefined;
   return {
     ...base,

@@ -8,6 +8,7 @@
 // `192.0.2.1 . tcp . 8080 : 10.42.0.7 . 80` of address-ports; without hostIP it is `tcp . 8080 : 10.42.0.7 . 80` of ports.
 import { isIP } from "node:net";
 import type { Logger } from "pino";
+import { canonicalAddress } from "../../api/addresses/address-range.ts";
 import type { Clock } from "../../api/clock.ts";
 import {
   serviceSettings,
@@ -85,11 +86,13 @@ function elementsOf(all: Iterable<PodPorts>, family: Family): Element[] {
     const pod = ips.find((ip) => isIP(ip) === family);
     if (pod === undefined) continue;
     for (const { protocol, containerPort, hostPort, hostIP } of ports) {
-      if (hostIP !== "" && isIP(hostIP) !== family) continue;
-      const any = ["", "0.0.0.0", "::"].includes(hostIP);
+      // In one form: an address that nft can't read, or one key twice, would keep all pods' ports from the kernel.
+      const address = canonicalAddress(hostIP) ?? "";
+      if (hostIP !== "" && isIP(address) !== family) continue;
+      const any = ["", "0.0.0.0", "::"].includes(address);
       const container = any ? "ports" : "address-ports";
       const port = `${protocol.toLowerCase()} . ${hostPort}`;
-      const key = any ? port : `${hostIP} . ${port}`;
+      const key = any ? port : `${address} . ${port}`;
       const data = `${pod} . ${containerPort}`;
       elements.delete(`${container} ${key}`);
       elements.set(`${container} ${key}`, [container, key, data]);

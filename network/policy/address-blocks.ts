@@ -5,6 +5,7 @@ import {
   addressText,
   cidrRange,
   familyOf,
+  withoutLeadingZeros,
   type AddressFamily,
   type AddressRange,
 } from "../../api/addresses/address-range.ts";
@@ -12,9 +13,8 @@ import type { IPBlock } from "../../api/types/networking-v1.ts";
 
 export type AddressBlocks = readonly AddressRange[];
 
-/** The reference reads addresses with leading zeros here, as decimal numbers. */
 function rangeOf(cidr: string): AddressRange | undefined {
-  return cidrRange(cidr.replace(/(^|\.)0+(?=[0-9])/g, "$1"));
+  return cidrRange(withoutLeadingZeros(cidr));
 }
 
 function without(range: AddressRange, hole: AddressRange): AddressRange[] {

@@ -111,21 +111,21 @@ class Builder {
     chain: string | undefined,
     otherwise: "REJECT" | "DROP" | undefined,
   ): void {
-    const { id, sourceRanges, loadBalancerIps } = this.port;
+    const { id, sourceRanges: clients = [], loadBalancerIps } = this.port;
     if (loadBalancerIps.length === 0) return;
-    const guarded = sourceRanges.length > 0;
+    const guarded = this.port.sourceRanges !== undefined;
     const firewall = `${this.prefix}F-${id}`;
     if (guarded && chain)
       this.chains.set(
         firewall,
-        sourceRanges.map((range) => `-s ${range} -j ${chain}`),
+        clients.map((range) => `-s ${range} -j ${chain}`),
       );
     for (const ip of loadBalancerIps) {
       const to = this.#to(ip);
       if (chain) this.services.push(`${to} -j ${guarded ? firewall : chain}`);
       if (otherwise)
         this.refused.push(
-          ...(guarded ? sourceRanges.map((range) => `-s ${range} `) : [""]).map(
+          ...(guarded ? clients.map((range) => `-s ${range} `) : [""]).map(
             (from) => `${from}${to} -j ${otherwise}`,
           ),
         );

@@ -182,7 +182,7 @@ export class ServiceProxy {
       if (key !== undefined)
         mark(each.metadata.namespace, key.slice(key.indexOf("/") + 1));
     };
-    const node = ({ metadata }: Node): void => this.#setNode(metadata?.labels);
+    const node = (each: Node): void => this.#setNode(each);
     this.#disposers.push(
       this.#nodes.addHandler({ onAdd: node, onUpdate: (_, now) => node(now) }),
       this.#services.addHandler({
@@ -296,11 +296,14 @@ export class ServiceProxy {
     );
   }
 
-  #setNode(labels: Readonly<Record<string, string>> | undefined): void {
-    const zone = labels?.[zoneLabel];
-    if (zone === this.#node.zone) return;
-    const { name } = this.#node;
-    this.#node = { name, ...(zone === undefined ? {} : { zone }) };
+  #setNode({ metadata, status }: Node): void {
+    const zone = metadata.labels?.[zoneLabel];
+    const addresses = (status?.addresses ?? [])
+      .filter(({ type }) => type.endsWith("IP"))
+      .map(({ address }) => address);
+    const { name, zone: before, addresses: known = [] } = this.#node;
+    if (zone === before && addresses.join() === known.join()) return;
+    this.#node = { name, addresses, ...(zone === undefined ? {} : { zone }) };
     for (const { metadata } of this.#services.lister.list())
       this.#dirty.set(`${metadata.namespace}/${metadata.name}`, {
         namespace: metadata.namespace ?? "",

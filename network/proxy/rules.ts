@@ -96,7 +96,7 @@ class Builder {
         this.#add("service-nodeports", key, `goto ${chain}`);
       else this.#add("no-endpoint-nodeports", key, "goto refuse");
     }
-    if (port.sourceRanges.length > 0) this.#firewall();
+    if (port.sourceRanges) this.#firewall(port.sourceRanges);
   }
 
   #externalChain(): string {
@@ -122,11 +122,13 @@ class Builder {
     return name;
   }
 
-  #firewall(): void {
+  #firewall(clients: readonly string[]): void {
     const { port } = this;
     const name = `fw-${port.id}`;
     this.chains.set(name, [
-      `${addressWord(port.family)} saddr { ${port.sourceRanges.join(", ")} } return`,
+      ...(clients.length > 0
+        ? [`${addressWord(port.family)} saddr { ${clients.join(", ")} } return`]
+        : []),
       "drop",
     ]);
     for (const ip of port.loadBalancerIps)

@@ -4,12 +4,14 @@
 // internal and external traffic policies.
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
+import { canonicalAddresses } from "../../api/addresses/address-range.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import type {
   Service,
   ServicePort,
   ServiceSpec,
 } from "../../api/types/core-v1.ts";
+import { sourceRanges } from "./source-ranges.ts";
 
 export type Family = 4 | 6;
 type Protocol = "tcp" | "udp" | "sctp";
@@ -36,8 +38,8 @@ export interface ProxyPort {
   readonly nodePort?: number;
   /** Seconds of client affinity. */
   readonly affinitySeconds?: number;
-  /** Who may use the load balancer's addresses; empty: all. */
-  readonly sourceRanges: readonly string[];
+  /** Who may use the load balancer's addresses; undefined: all clients, empty: none. */
+  readonly sourceRanges?: readonly string[];
   readonly internalLocal: boolean;
   readonly externalLocal: boolean;
   /** What a policy of Cluster uses. */
@@ -50,6 +52,7 @@ export interface ProxyNode {
   readonly name: string;
   /** topology.kubernetes.io/zone. */
   readonly zone?: string;
+  readonly addresses?: readonly string[];
 }
 
 interface Candidate extends ProxyEndpoint {
@@ -63,13 +66,14 @@ interface Candidate extends ProxyEndpoint {
 
 const defaultAffinitySeconds = 10_800;
 
-function familyOf(address: string): Family | undefined {
-  const family = isIP(address);
-  return family === 0 ? undefined : (family as Family);
-}
-
-function rangeFamily(range: string): Family | undefined {
-  return familyOf(range.trim().split("/", 1)[0]!);
+/** In one form each: texts of objects become a part of scripts, where one that nft can't read would stop all rules. */
+function ofFamily(
+  texts: readonly string[] | undefined,
+  family: Family,
+): string[] {
+  return canonicalAddresses(texts ?? []).filter(
+    (address) => isIP(address) === family,
+  );
 }
 
 function candidates(
@@ -89,7 +93,7 @@ function candidates(
     if (port === undefined) continue;
     for (const { addresses, conditions, nodeName, hints } of slice.endpoints ??
       []) {
-      const [address] = addresses ?? [];
+      const address = ofFamily(addresses?.slice(0, 1), family)[0];
       if (address === undefined) continue;
       // Unset means ready; serving follows ready where it is unset.
       const ready = conditions?.ready ?? true;
@@ -154,11 +158,10 @@ function loadBalancerAddresses(
   family: Family,
 ): string[] {
   if (spec?.type !== "LoadBalancer") return [];
-  return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, ipMode }) =>
-    ip !== undefined && ipMode !== "Proxy" && familyOf(ip) === family
-      ? [ip]
-      : [],
+  const ips = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, ipMode }) =>
+    ip !== undefined && ipMode !== "Proxy" ? [ip] : [],
   );
+  return [...new Set(ofFamily(ips, family))];
 }
 
 function identity(parts: readonly (string | number)[]): string {
@@ -195,9 +198,14 @@ export function proxyPorts(
     metadata.labels?.["service.kubernetes.io/service-proxy-name"] !== undefined
   )
     return [];
-  const clusterIp = ips.find((ip) => familyOf(ip) === family);
+  const [clusterIp] = ofFamily(ips, family);
   if (clusterIp === undefined) return [];
   const seconds = affinity(spec);
+  const loadBalancerIps = loadBalancerAddresses(service, family);
+  const clients = sourceRanges(service, family, {
+    node: ofFamily(node.addresses, family),
+    balancer: loadBalancerIps,
+  });
   const exposed = spec.type === "NodePort" || spec.type === "LoadBalancer";
   return (spec.ports ?? []).map((port) => {
     const all = candidates(slices, port, family, node);
@@ -216,15 +224,11 @@ export function proxyPorts(
       protocol,
       port: port.port,
       clusterIp,
-      externalIps: (spec.externalIPs ?? []).filter(
-        (ip) => familyOf(ip) === family,
-      ),
-      loadBalancerIps: loadBalancerAddresses(service, family),
+      externalIps: [...new Set(ofFamily(spec.externalIPs, family))],
+      loadBalancerIps,
       ...(exposed && port.nodePort ? { nodePort: port.nodePort } : {}),
       ...(seconds === undefined ? {} : { affinitySeconds: seconds }),
-      sourceRanges: (spec.loadBalancerSourceRanges ?? [])
-        .map((range) => range.trim())
-        .filter((range) => rangeFamily(range) === family),
+      ...(clients ? { sourceRanges: clients } : {}),
       internalLocal: spec.internalTrafficPolicy === "Local",
       externalLocal: spec.externalTrafficPolicy === "Local",
       cluster: plain(usable(near(all, node))),

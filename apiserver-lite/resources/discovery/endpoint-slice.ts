@@ -1,6 +1,7 @@
 // EndpointSlices: at most 1,000 endpoints of one address type, which never changes.
 import type { FieldError } from "../../../api/errors.ts";
 import { isIP, isIPv4, isIPv6 } from "node:net";
+import { withoutLeadingZeros } from "../../../api/addresses/address-range.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
   dnsLabelProblems,
@@ -27,7 +28,7 @@ function addressProblems(
   if (type === "FQDN")
     return invalidEach(field, address, dnsSubdomainProblems(address));
   // The reference still reads IPv4 addresses with leading zeros.
-  const plain = address.replace(/(^|\.)0+(?=[0-9])/g, "$1");
+  const plain = withoutLeadingZeros(address);
   const right = type === "IPv4" ? isIPv4(plain) : isIPv6(address);
   return [
     ...(right

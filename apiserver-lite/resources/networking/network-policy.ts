@@ -1,6 +1,7 @@
 // NetworkPolicies: peers, ports and address blocks that make sense.
 import type { FieldError } from "../../../api/errors.ts";
 import { BlockList } from "node:net";
+import { withoutLeadingZeros } from "../../../api/addresses/address-range.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import {
@@ -89,22 +90,18 @@ function peerProblems(field: string, peer: NetworkPolicyPeer): FieldError[] {
   return problems;
 }
 
-/** The reference still reads addresses with leading zeros here. */
-const plainZeros = (cidr: string): string =>
-  cidr.replace(/(^|\.)0+(?=[0-9])/g, "$1");
-
 function blockProblems(
   field: string,
   { cidr, except = [] }: NonNullable<NetworkPolicyPeer["ipBlock"]>,
 ): FieldError[] {
   if (!cidr) return [fieldErrors.required(`${field}.cidr`)];
-  const wrong = cidrProblems(plainZeros(cidr));
+  const wrong = cidrProblems(withoutLeadingZeros(cidr));
   if (wrong.length > 0) return invalidEach(`${field}.cidr`, cidr, wrong);
   return except.flatMap((one, index) => {
     const path = `${field}.except[${index}]`;
-    const problems = cidrProblems(plainZeros(one));
+    const problems = cidrProblems(withoutLeadingZeros(one));
     if (problems.length > 0) return invalidEach(path, one, problems);
-    return isStrictlyWithin(plainZeros(one), plainZeros(cidr))
+    return isStrictlyWithin(withoutLeadingZeros(one), withoutLeadingZeros(cidr))
       ? []
       : [fieldErrors.invalid(path, one, "must be a strict subset of `cidr`")];
   });

@@ -139,7 +139,6 @@ function proxyPort(n: number): ProxyPort {
     clusterIp,
     externalIps: [],
     loadBalancerIps: [],
-    sourceRanges: [],
     internalLocal: false,
     externalLocal: false,
     cluster:

@@ -176,6 +176,24 @@ test("SCTP", async () => {
   );
 });
 
+test("one address in two spellings, and what is none, keep nobody's ports from the kernel", async () => {
+  const reach = (host: string): Promise<string> =>
+    outside.connect({ protocol: "tcp", host, port: 8080, waitMs });
+  await rules.hostPorts.add(pod("a", oneIps, port({ hostIP: "fd00:02:0::1" })));
+  await rules.hostPorts.add(
+    pod(
+      "b",
+      twoIps,
+      port({ hostIP: "fd00:2::1" }),
+      port({ hostIP: "fe80::1%v-out", hostPort: 8082 }),
+      port({ hostIP: "192.0.2.1; flush ruleset", hostPort: 8083 }),
+      port({ hostIP: "192.0.02.009" }),
+    ),
+  );
+  await expect(reach("192.0.2.9")).resolves.toBe("two 192.0.2.2");
+  await expect(reach("fd00:2::1")).resolves.toBe("two fd00:2::2");
+});
+
 test("a pod that goes takes its ports with it, and UDP flows go to the next one", async () => {
   const reach = (patience = 300): Promise<string> =>
     outside.connect({

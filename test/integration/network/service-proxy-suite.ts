@@ -403,6 +403,35 @@ export function testServiceProxy(kernel: KernelRules): void {
     );
   });
 
+  test("addresses in other spellings, and what is no address, keep nobody's rules from the kernel", async () => {
+    const ours = (ips: readonly string[]): Partial<ServiceSpec> => ({
+      ipFamilyPolicy: "RequireDualStack",
+      ipFamilies: ["IPv4", "IPv6"],
+      externalIPs: ips as string[],
+    });
+    const odd = await service(["a"], ours(["2001:db8:77::1"]));
+    await service(["b"], ours(["2001:0DB8:77:0::1"]));
+    const slices = cluster.client.resource(endpointSlices);
+    for (const [n, address] of ["010.042.0.2", "10.42.0.2"].entries())
+      await slices.create({
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: {
+          name: `${odd.name}-odd-${n}`,
+          namespace: "shop",
+          labels: { "kubernetes.io/service-name": odd.name },
+        },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [address] }],
+        ports: [{ name: "t", protocol: "TCP", port: 8080 }],
+      });
+    const { ip } = await service(["b"]);
+    const to = (host: string) => ({ protocol: "tcp" as const, host, port: 80 });
+    await expect(a.connect(to(ip))).resolves.toMatch(/^b /);
+    await expect(b.connect(to(odd.ip))).resolves.toMatch(/^a /);
+    await expect(b.connect(to("2001:db8:77::1"))).resolves.toMatch(/^a /);
+  });
+
   test("others' rules stay, and ours come back after a flush", async () => {
     const { ip } = await service(["a"]);
     kernel.addForeign(node);

@@ -27,7 +27,6 @@ function port(more: Partial<ProxyPort> = {}): ProxyPort {
     clusterIp: "10.43.0.5",
     externalIps: [],
     loadBalancerIps: [],
-    sourceRanges: [],
     internalLocal: false,
     externalLocal: false,
     cluster: [{ address: "10.42.0.1", port: 8080 }],
