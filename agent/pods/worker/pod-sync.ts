@@ -288,12 +288,7 @@ export class PodSync {
       if (actions.sandbox) await mountVolumes(this.#context.start, pod());
       return nothing;
     }
-    try {
-      return await this.#start(actions);
-    } catch (error) {
-      if (actions.createSandbox) this.#renewal.failed();
-      throw error;
-    }
+    return await this.#start(actions);
   }
 
   async #kill(runtimePod: RuntimePod): Promise<void> {

@@ -1,5 +1,8 @@
 // Sandboxes that end by themselves are made again with growing pauses, and leave nothing behind, over a fake runtime.
+import { SandboxRenewal } from "../../../agent/pods/worker/sandbox-renewal.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
+import { runtimePodOf, sandboxOf } from "./runtime-objects.ts";
 import { deleted, stagedPod, workerStage, type Stage } from "./worker-stage.ts";
 
 const directories = useTempDirectories();
@@ -127,18 +130,28 @@ test("a sandbox that ended is still stopped when the first try to stop it fails"
   expect(on.broken).toEqual([]);
 });
 
-test("a replacement that fails is tried again after a longer pause", async () => {
-  const on = await renewalStage();
-  on.dies = false;
-  on.workers.set(stagedPod());
-  await on.until("the app runs", () => on.running().length === 1);
-  let tries = 0;
-  on.node.runSandbox = () => {
-    tries++;
-    throw new Error("broken");
-  };
-  on.node.stopSandbox(newest(on));
-  const startMs = on.clock.monotonic();
-  await on.until("two minutes", () => on.clock.monotonic() - startMs > 120_000);
-  expect(tries).toBeLessThanOrEqual(8);
+test("a replacement that can't be made does not wait longer each time, as one that ended does", async () => {
+  const clock = new FakeClock();
+  const pod = stagedPod();
+  let killed = 0;
+  const renewal = new SandboxRenewal({
+    pod: () => pod,
+    events: { pod: () => undefined },
+    kill: async () => void killed++,
+    dead: { removeSandboxes: async () => undefined },
+    clock,
+  });
+  const dead = (id: string): Promise<number> =>
+    renewal.waitMs(runtimePodOf([sandboxOf(pod, { id, ready: false })], []));
+  for (let tries = 0; tries < 20; tries++) {
+    expect(await dead("first")).toBe(0);
+    clock.advance(1000);
+  }
+  expect(killed).toBe(1);
+  // One that was made, and ended.
+  expect(await dead("second")).toBe(1000);
+  clock.advance(1000);
+  expect(await dead("second")).toBe(0);
+  expect(await dead("third")).toBe(2000);
+  expect(killed).toBe(3);
 });
