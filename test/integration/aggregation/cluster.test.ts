@@ -177,7 +177,7 @@ test("a namespace takes the extension's objects with it, and waits while it is a
         () => false,
         (error: { code?: number }) => error.code === 404,
       ),
-    { what: "the end of the namespace", timeoutMs: 20_000 },
+    { what: "the end of the namespace" },
   );
   expect(deletions).toEqual([
     expect.stringMatching(`^${root}/namespaces/gone/flunders`),

@@ -29,13 +29,13 @@ beforeAll(async () => {
   etcd = await startEtcd();
   await eventually(() => etcdctl("get", "x").then(() => true), {
     what: "etcd",
-    timeoutMs: 15_000,
+    timeoutMs: 30_000,
   });
-}, 30_000);
+});
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
   await etcdctl("del", "", "--from-key");
-}, 30_000);
+});
 afterAll(() => etcd.stop());
 
 async function server(
@@ -129,7 +129,7 @@ it("stores under the reference's keys", async () => {
     ).toString(),
   ) as { kvs: { lease?: number }[] };
   expect(lease.kvs[0]!.lease).toBeTruthy();
-}, 30_000);
+});
 
 it("stores the reference's bytes", async () => {
   const { call } = await server();
@@ -202,7 +202,7 @@ it("stores the reference's bytes", async () => {
   expect(
     (await valueOf("/registry/configmaps/default/golden")).toString("hex"),
   ).toBe(expected.toString("hex"));
-}, 30_000);
+});
 
 it.each([
   ["json", /^\{"kind":"ConfigMap","apiVersion":"v1","metadata":\{"name":"m"/],
@@ -237,7 +237,7 @@ it("reads JSON and YAML values that other servers wrote", async () => {
   expect(Number(j.body.metadata.resourceVersion)).not.toBe(7);
   expect(y.status).toBe(200);
   expect(y.body.metadata.name).toBe("plain");
-}, 30_000);
+});
 
 it("reads on one server what another has just written", async () => {
   const [one, two] = [await server(), await server()];
@@ -260,7 +260,7 @@ it("reads on one server what another has just written", async () => {
     await one.call("DELETE", `${configMaps}/${name}`);
     expect((await two.call("GET", `${configMaps}/${name}`)).status).toBe(404);
   }
-}, 60_000);
+});
 
 it("reads at a version newer than the last write below the prefix", async () => {
   const { call } = await server();
@@ -276,7 +276,7 @@ it("reads at a version newer than the last write below the prefix", async () => 
   expect(Number(listed.body.metadata.resourceVersion)).toBeGreaterThanOrEqual(
     header.revision,
   );
-}, 30_000);
+});
 
 it("changes on one server what another has just written", async () => {
   const [one, two] = [await server(), await server()];
@@ -303,7 +303,7 @@ it("changes on one server what another has just written", async () => {
   for (const { status } of await Promise.all(patches)) expect(status).toBe(200);
   const { body } = await one.call("GET", `${configMaps}/shared`);
   expect(Object.keys(body.data)).toHaveLength(21);
-}, 60_000);
+});
 
 it("watches what another server writes", async () => {
   const [one, two] = [await server(), await server()];
@@ -317,7 +317,7 @@ it("watches what another server writes", async () => {
   await two.call("POST", configMaps, configMap("own"));
   expect(await reader.take(3)).toEqual(["ADDED w", "DELETED w", "ADDED own"]);
   reader.close();
-}, 30_000);
+});
 
 it("makes the kubernetes service's endpoints of all servers that are there", async () => {
   const serving = (advertiseAddress: string): Promise<TestServer> =>
@@ -358,7 +358,7 @@ it("makes the kubernetes service's endpoints of all servers that are there", asy
   await two.stop();
   servers.splice(servers.indexOf(two), 1);
   expect(await addresses()).toEqual(["10.1.2.3"]);
-}, 30_000);
+});
 
 describe("addresses and ports of services", () => {
   const path = "/api/v1/namespaces/default/services";
@@ -444,7 +444,7 @@ describe("addresses and ports of services", () => {
     expect(twice.body.message).toContain("provided port is already allocated");
     // Only what the refused service would have got is free.
     expect(await offsets("servicenodeports")).toHaveLength(13);
-  }, 60_000);
+  });
 
   it("do not clash when both servers are asked in the same moment", async () => {
     const both = [
@@ -483,7 +483,7 @@ describe("addresses and ports of services", () => {
     );
     expect(await offsets("serviceips")).toHaveLength(1);
     expect(await offsets("servicenodeports")).toHaveLength(1);
-  }, 60_000);
+  });
 
   it("keep what another server has entered and what services have", async () => {
     // Address 10.96.0.3 is entered and nobody's; the service's 10.96.0.9 is not entered.
@@ -513,5 +513,5 @@ describe("addresses and ports of services", () => {
       expect([clusterIP, answer.status]).toEqual([clusterIP, status]);
     }
     expect(await offsets("serviceips")).toEqual([2, 3, 8]);
-  }, 60_000);
+  });
 });

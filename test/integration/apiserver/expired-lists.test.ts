@@ -26,7 +26,7 @@ let clock: FakeClock;
 
 beforeAll(async () => {
   etcd = await startEtcd();
-}, 30_000);
+});
 afterEach(async () => {
   await server?.stop();
   server = undefined;
@@ -81,7 +81,7 @@ describe.each(stores)("%s store", (_name, makeStore) => {
       featureGates: { APIServerIdentity: false },
     });
     await makeTemplates();
-  }, 30_000);
+  });
 
   test("a quiet collection: the version expires, and the rest comes once", async () => {
     const first = await get(`${templates}?limit=3`);

@@ -283,7 +283,7 @@ describe("on etcd", () => {
   let etcd: TestEtcd;
   beforeAll(async () => {
     etcd = await startEtcd();
-  }, 60_000);
+  });
   afterAll(() => etcd.stop());
 
   test("with two API servers", async () => {

@@ -43,7 +43,7 @@ beforeAll(async () => {
       }),
     ),
   );
-}, 60_000);
+});
 afterAll(() => server.stop());
 
 async function bytesOf(

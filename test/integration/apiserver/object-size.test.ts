@@ -37,7 +37,7 @@ const pod = (name: string, bytes: number, text = "x") => ({
 let etcd: TestEtcd;
 beforeAll(async () => {
   etcd = await startEtcd();
-}, 60_000);
+});
 afterAll(() => etcd.stop());
 
 describe.each<[string, () => Store]>([
@@ -53,7 +53,7 @@ describe.each<[string, () => Store]>([
   beforeAll(async () => {
     store = makeStore();
     server = await startTestServer({ store });
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.stop();
     await store.stop();

@@ -90,7 +90,7 @@ beforeAll(async () => {
   });
   http = await start(true, startMs, pki);
   inProcess = await start(false, startMs, pki);
-}, 60_000);
+});
 afterAll(async () => {
   await http.stop();
   await inProcess.stop();

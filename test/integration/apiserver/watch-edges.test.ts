@@ -356,7 +356,7 @@ test("a watcher that does not read is cut off; others see everything", async () 
     what: "the slow watcher's end",
     timeoutMs: 20_000,
   });
-}, 60_000);
+});
 
 test("history that has gone is an ERROR event, over WebSocket as well", async () => {
   const small = await startTestServer({ historyMs: 1, historyBytes: 1 });

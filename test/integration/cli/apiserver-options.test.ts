@@ -363,7 +363,7 @@ describe("--runtime-config", () => {
       expect([texts, made.code]).toEqual([texts, 201]);
       await open.pop()!.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe("options of node agents", () => {

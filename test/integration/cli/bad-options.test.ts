@@ -134,7 +134,7 @@ test("a port that is taken ends with 2 and names it", async () => {
   const [exit, stderr] = await run([`--secure-port=${takenPort}`], directory);
   expect(stderr).toContain(`address already in use 0.0.0.0:${takenPort}`);
   expect(exit).toBe(2);
-}, 20_000);
+});
 
 test.each([
   [

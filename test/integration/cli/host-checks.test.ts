@@ -23,18 +23,18 @@ let child: ChildProcess | undefined;
 
 beforeAll(async () => {
   runtime = await startPrivateRuntime({ image: false });
-}, 60_000);
+});
 afterAll(async () => {
   await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
   await runtime.dispose();
-}, 60_000);
+});
 afterEach(async () => {
   if (child?.exitCode === null) {
     const ended = new Promise((resolve) => child!.once("exit", resolve));
     child.kill("SIGTERM");
     await ended;
   }
-}, 30_000);
+});
 
 /** Runs it after `prepare` until it is ready or has ended; the text is all it wrote. */
 async function run(
@@ -109,7 +109,7 @@ test("orbit agent refuses a machine with swap, unless it may have it", async () 
   expect(refused.code).toBe(1);
   const accepted = await run(withSwap(), "agent", "--fail-swap-on=false");
   expect(accepted.code).toBeNull();
-}, 60_000);
+});
 
 test("orbit server starts on it, unless it is asked not to", async () => {
   const accepted = await run(withSwap(), "server");
@@ -118,7 +118,7 @@ test("orbit server starts on it, unless it is asked not to", async () => {
   const refused = await run(withSwap(), "server", "--fail-swap-on");
   expect(refused.text).toMatch(refusal);
   expect(refused.code).toBe(1);
-}, 60_000);
+});
 
 test("--fail-cgroupv1, as flag and as field: no cgroup v2, no start", async () => {
   const oldCgroups = "mount -t tmpfs none /sys/fs/cgroup &&";
@@ -132,7 +132,7 @@ test("--fail-cgroupv1, as flag and as field: no cgroup v2, no start", async () =
     expect(text).toMatch(/--fail-cgroupv1: cgroup v1 is not supported/);
     expect(code).toBe(1);
   }
-}, 60_000);
+});
 
 test("--oom-score-adj: the agent's own, -999 by default", async () => {
   const score = (pid: number): string =>
@@ -154,7 +154,7 @@ test("--oom-score-adj: the agent's own, -999 by default", async () => {
       fs.readFileSync(`/proc/${raised.pid}/limits`, "utf8"),
     ),
   );
-}, 60_000);
+});
 
 function mayLower(): boolean {
   const status = fs.readFileSync("/proc/self/status", "utf8");

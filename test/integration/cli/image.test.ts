@@ -18,7 +18,7 @@ import {
 let part: PrivateRuntime;
 beforeAll(async () => {
   part = await startPrivateRuntime();
-}, 60_000);
+});
 afterAll(() => part?.dispose(), 60_000);
 
 /** What the command wrote to standard output. */

@@ -18,14 +18,14 @@ let runtime: PrivateRuntime;
 
 beforeAll(async () => {
   runtime = await startPrivateRuntime({ image: false });
-}, 60_000);
+});
 afterEach(async () => {
   for (const child of children.splice(0)) {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
     await ended;
   }
-}, 30_000);
+});
 afterAll(() => runtime.dispose(), 60_000);
 
 /** `orbit …` in a namespace with loopback and one other address; until it says `ready`. */
@@ -90,7 +90,7 @@ test("orbit server: the API and the node agent, authenticated; all else on loopb
     "127.0.0.1:10257",
     "127.0.0.1:10259",
   ]);
-}, 60_000);
+});
 
 test("orbit apiserver: its one port, which lets nobody in without credentials", async () => {
   const sockets = await start(
@@ -98,7 +98,7 @@ test("orbit apiserver: its one port, which lets nobody in without credentials", 
     /ready in [\d.]+s/,
   );
   expect(sockets()).toEqual(["0.0.0.0:6443"]);
-}, 60_000);
+});
 
 test("orbit agent: everything on loopback while nothing protects it", async () => {
   const directory = directories();
@@ -116,7 +116,7 @@ test("orbit agent: everything on loopback while nothing protects it", async () =
     "127.0.0.1:10250",
     "127.0.0.1:10255",
   ]);
-}, 60_000);
+});
 
 test.each([
   ["controller-manager", 10257],

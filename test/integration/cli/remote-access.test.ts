@@ -601,7 +601,7 @@ describe("--oidc-*", () => {
         (await whoIs(ask, signed(claims(), signers["ES256"]!))) !== 401,
       { what: "the new key", timeoutMs: 20_000 },
     );
-  }, 30_000);
+  });
 
   test("an issuer of another authority, or one that names another issuer, is not believed", async () => {
     const { url, claims } = await issuer();

@@ -42,7 +42,7 @@ beforeAll(async () => {
     directory: machineDirectory,
     logger,
   });
-}, 60_000);
+});
 afterAll(async () => {
   // Whatever runs by now.
   await (
@@ -52,7 +52,7 @@ afterAll(async () => {
   await part.restart();
   await part.dispose();
   await removeCgroups(`${cgroupRoot}-runtime`);
-}, 60_000);
+});
 
 function choose(
   endpoint = "",
@@ -130,7 +130,7 @@ test("the first start takes the machine's containerd, and waits for it ever afte
   });
   await late.stop();
   expect(fs.existsSync(path.join(data, "containerd"))).toBe(false);
-}, 60_000);
+});
 
 test("a private containerd is kept when the machine gets one of its own", async () => {
   fs.writeFileSync(endpointFile(part.directory), `${part.daemon.endpoint}\n`);
@@ -170,7 +170,7 @@ test("a change by option ends this node's pods in the old runtime first, and no 
   expect((await runtime.listContainers()).map(({ state }) => state)).toEqual([
     "running",
   ]);
-}, 60_000);
+});
 
 test("as long as the old runtime can't be asked nothing changes", async () => {
   fs.writeFileSync(endpointFile(part.directory), `${machine.endpoint}\n`);
@@ -187,4 +187,4 @@ test("as long as the old runtime can't be asked nothing changes", async () => {
   expect(chosen.isPrivate).toBe(true);
   await chosen.stop();
   expect(recorded()).toBe(part.daemon.endpoint);
-}, 60_000);
+});

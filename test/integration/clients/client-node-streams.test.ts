@@ -53,10 +53,10 @@ beforeAll(async () => {
         ?.phase === "Running",
     { timeoutMs: 30_000, intervalMs: 100, what: "the pod to run" },
   );
-}, 90_000);
+});
 afterAll(async () => {
   await orbit?.clean();
-}, 60_000);
+});
 
 /** A stream whose text can be looked at. */
 function sink(): { stream: PassThrough; text(): string } {
@@ -93,7 +93,7 @@ test("exec: output, errors, exit code", async () => {
     message: "3",
   });
   expect([out.text(), err.text()]).toEqual(["out\n", "err\n"]);
-}, 20_000);
+});
 
 test("exec with stdin that ends", async () => {
   const out = sink();
@@ -113,7 +113,7 @@ test("exec with stdin that ends", async () => {
       .catch(reject);
   });
   expect(out.text()).toBe("a\nb\n");
-}, 20_000);
+});
 
 test("attach and followed logs see what is written", async () => {
   const logs = sink();
@@ -150,7 +150,7 @@ test("attach and followed logs see what is written", async () => {
     what: "the last line",
   });
   socket.close();
-}, 20_000);
+});
 
 test("port-forward", async () => {
   const echo = net.createServer((socket) =>
@@ -175,7 +175,7 @@ test("port-forward", async () => {
   } finally {
     echo.close();
   }
-}, 20_000);
+});
 
 test("cp there and back", async () => {
   const here = path.join(orbit.directory, "cp/copied");
@@ -213,7 +213,7 @@ test("cp there and back", async () => {
     () => fs.statSync(path.join(back, "copied/file.txt")).size === 100_000,
     { what: "the copy back" },
   );
-}, 20_000);
+});
 
 test("a followed log ends with its pod", async () => {
   const logs = sink();
@@ -226,4 +226,4 @@ test("a followed log ends with its pod", async () => {
     .makeApiClient(k8s.CoreV1Api)
     .deleteNamespacedPod({ name: "streams", namespace, gracePeriodSeconds: 0 });
   await eventually(() => ended, { what: "the log's end" });
-}, 20_000);
+});

@@ -99,7 +99,6 @@ beforeAll(async () => {
   for (const stream of [operator.stdout!, operator.stderr!])
     stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   await eventually(() => printed.includes("watching"), {
-    timeoutMs: 20_000,
     what: "the operator to watch",
   });
   await eventually(() =>
@@ -108,7 +107,7 @@ beforeAll(async () => {
       () => false,
     ),
   );
-}, 60_000);
+});
 
 afterAll(async () => {
   operator?.kill("SIGTERM");
@@ -157,7 +156,7 @@ test("a memo becomes a ConfigMap, and its status says so", async () => {
       (await read("one"))?.status?.observedGeneration === 2,
     { what: "the change" },
   );
-}, 30_000);
+});
 
 test("what schema or webhook refuses never reaches it", async () => {
   await expect(create(memo("empty", ""))).rejects.toThrow(
@@ -183,4 +182,4 @@ test("a deleted memo goes when its ConfigMap is gone", async () => {
   });
   expect(await text("two")).toBeUndefined();
   expect(printed.trim()).toBe("watching");
-}, 30_000);
+});

@@ -95,4 +95,4 @@ test("from client-side to server-side apply", async () => {
   });
   expect(diff.code).toBe(1);
   expect(diff.stdout).toMatch(/-\s+replicas: 3\n\+\s+replicas: 4/);
-}, 40_000);
+});

@@ -7,7 +7,7 @@ import { patchHeader, startTester, type Json, type Tester } from "./support.ts";
 let tester: Tester;
 beforeAll(async () => {
   tester = await startTester();
-}, 30_000);
+});
 afterAll(() => tester.stop());
 
 const basePath = ({ apiVersion }: KindCase): string =>
@@ -96,7 +96,7 @@ describe.each(kinds)("$apiVersion $kind", (each) => {
         object.metadata.annotations?.["updated"] === "true",
     );
     watch.close();
-  }, 20_000);
+  });
 
   if (each.status) {
     test("status: patch, get, update", async () => {
@@ -154,7 +154,7 @@ describe.each(kinds)("$apiVersion $kind", (each) => {
     await eventually(
       async () =>
         (await tester.ok("GET", `${collection}?${label}`)).items.length === 0,
-      { timeoutMs: 10_000, what: "the collection to be empty" },
+      { what: "the collection to be empty" },
     );
-  }, 20_000);
+  });
 });

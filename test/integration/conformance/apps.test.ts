@@ -43,7 +43,7 @@ beforeAll(async () => {
       patchHeader("merge"),
     );
   }
-}, 30_000);
+});
 afterAll(() => tester.stop());
 beforeEach(async () => {
   ns = await tester.namespace(`apps-${count++}`);
@@ -80,7 +80,7 @@ const pods = async (): Promise<Json[]> =>
 const soon = (
   what: string,
   check: () => Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ) => eventually(check, { what, timeoutMs });
 const patch = (path: string, body: Json, type = "merge") =>
   tester.ok("PATCH", path, body, patchHeader(type));
@@ -138,7 +138,7 @@ describe("Deployment", () => {
     expect(set.metadata.annotations["deployment.kubernetes.io/revision"]).toBe(
       "3",
     );
-  }, 30_000);
+  });
 
   test("recreates: no old pod runs beside a new one", async () => {
     await tester.ok(
@@ -171,7 +171,7 @@ describe("Deployment", () => {
     });
     expect(old).toBe(0);
     await ready("d", "two", 2);
-  }, 20_000);
+  });
 
   test("scales in proportion while a rollout is stuck", async () => {
     await tester.ok(
@@ -194,7 +194,7 @@ describe("Deployment", () => {
     await soon("8 and 5", async () => (await sizes()).join() === "8,5");
     await patch(apps("deployments/d/scale"), { spec: { replicas: 30 } });
     await soon("20 and 13", async () => (await sizes()).join() === "20,13");
-  }, 30_000);
+  });
 
   test("scale subresource", async () => {
     await tester.ok(
@@ -374,7 +374,7 @@ describe("StatefulSet", () => {
         (await tester.ok("GET", apps("statefulsets/ss"))).status
           .currentRevision === first,
     );
-  }, 40_000);
+  });
 
   test("scales in order, and halts at an unhealthy pod", async () => {
     await tester.ok("POST", apps("statefulsets"), set({ replicas: 1 }));
@@ -408,7 +408,7 @@ describe("StatefulSet", () => {
     );
     await patch(apps("statefulsets/ss/scale"), { spec: { replicas: 0 } });
     await soon("none", async () => (await names()) === "", 20_000);
-  }, 40_000);
+  });
 
   test("makes a failed pod anew", async () => {
     await tester.ok("POST", apps("statefulsets"), set({ replicas: 1 }));
@@ -458,7 +458,7 @@ describe("DaemonSet", () => {
     await soon("the blue one", async () => (await onNodes()) === "n1");
     await patch("/api/v1/nodes/n1", { metadata: { labels: { color: null } } });
     await soon("none again", async () => (await onNodes()) === "");
-  }, 30_000);
+  });
 
   test("updates by rolling, and rolls back without restarting what never changed", async () => {
     await tester.ok("POST", apps("daemonsets"), workload("DaemonSet", "ds"));
@@ -505,7 +505,7 @@ describe("DaemonSet", () => {
     await soon("back", async () => images(await pods()).join() === "two,two");
     const after = (await pods()).map(({ metadata }) => metadata.uid);
     for (const uid of kept) expect(after).toContain(uid);
-  }, 30_000);
+  });
 });
 
 describe("Job", () => {
@@ -579,7 +579,7 @@ describe("Job", () => {
     expect(status.conditions.map(({ type }: Json) => type)).toContain(
       "SuccessCriteriaMet",
     );
-  }, 20_000);
+  });
 
   test("succeeds as its policy says, without the other indexes", async () => {
     await tester.ok(
@@ -615,7 +615,7 @@ describe("Job", () => {
         message: "Matched rules at index 0",
       });
     expect(await condition("Failed")).toBeUndefined();
-  }, 20_000);
+  });
 
   test("replaces a pod only when it has ended, where the policy says so", async () => {
     await tester.ok(
@@ -637,7 +637,7 @@ describe("Job", () => {
         ({ metadata }) => metadata.name !== first.metadata.name,
       ),
     );
-  }, 20_000);
+  });
 
   test("adopts and releases", async () => {
     await tester.ok(
@@ -712,7 +712,7 @@ describe("Job", () => {
       "failure",
       async () => (await condition("Failed"))?.reason === "PodFailurePolicy",
     );
-  }, 40_000);
+  });
 
   test("suspend, resume, delete with its pods", async () => {
     await tester.ok(
@@ -735,7 +735,7 @@ describe("Job", () => {
       async () => (await tester.call("GET", batch("jobs/j"))).status === 404,
     );
     expect(await pods()).toEqual([]);
-  }, 20_000);
+  });
 });
 
 describe("PodDisruptionBudget", () => {
@@ -781,7 +781,7 @@ describe("PodDisruptionBudget", () => {
     );
     expect(metadata.deletionTimestamp).toBeUndefined();
     expect((await evict()).status).toBe(201);
-  }, 20_000);
+  });
 });
 
 describe("scheduling", () => {
@@ -846,7 +846,7 @@ describe("scheduling", () => {
       async () =>
         (await tester.ok("GET", api("pods/preemptor"))).spec.nodeName === "n1",
     );
-  }, 20_000);
+  });
 
   test("a node selector that matches nothing, a port that is taken", async () => {
     await tester.ok("POST", api("pods"), {

@@ -9,7 +9,7 @@ let ns: string;
 let count = 0;
 beforeAll(async () => {
   tester = await startTester();
-}, 30_000);
+});
 afterAll(() => tester.stop());
 beforeEach(async () => {
   ns = await tester.namespace(`identity-${count++}`);

@@ -8,7 +8,7 @@ let ns: string;
 let count = 0;
 beforeAll(async () => {
   tester = await startTester();
-}, 30_000);
+});
 afterAll(() => tester.stop());
 beforeEach(async () => {
   ns = await tester.namespace(`machinery-${count++}`);
@@ -412,7 +412,7 @@ describe("garbage collection", () => {
         404,
     );
     expect(await podsLeft()).toBe(0);
-  }, 20_000);
+  });
 
   test("replica sets of a deployment: deleted or kept", async () => {
     const sets = async (): Promise<Json[]> =>
@@ -431,7 +431,7 @@ describe("garbage collection", () => {
     expect(
       (await sets()).map(({ metadata }) => metadata.ownerReferences),
     ).toEqual([undefined]);
-  }, 20_000);
+  });
 
   test("a dependent with another valid owner stays", async () => {
     const one = await tester.ok(
@@ -465,7 +465,7 @@ describe("garbage collection", () => {
         metadata.ownerReferences.map(({ name }: Json) => name),
       ),
     ).toEqual([["stays"]]);
-  }, 20_000);
+  });
 
   test("a circle of owners is no obstacle", async () => {
     const pods: Json[] = [];
@@ -495,10 +495,8 @@ describe("garbage collection", () => {
         patchHeader("strategic"),
       );
     await tester.ok("DELETE", api("pods/pod1"), options("Foreground"));
-    await eventually(async () => (await podsLeft()) === 0, {
-      timeoutMs: 15_000,
-    });
-  }, 20_000);
+    await eventually(async () => (await podsLeft()) === 0, {});
+  });
 });
 
 test("three namespaces never go", async () => {

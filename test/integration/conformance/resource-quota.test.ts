@@ -8,7 +8,7 @@ let ns: string;
 let count = 0;
 beforeAll(async () => {
   tester = await startTester();
-}, 30_000);
+});
 afterAll(() => tester.stop());
 beforeEach(async () => {
   ns = await tester.namespace(`quota-${count++}`);
@@ -53,7 +53,6 @@ const used = (wanted: Record<string, string>, name = "test-quota") =>
       );
     },
     {
-      timeoutMs: 5_000,
       what: `${name} to have used ${JSON.stringify(wanted)}`,
     },
   );

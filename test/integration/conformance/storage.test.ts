@@ -7,7 +7,7 @@ let ns: string;
 let count = 0;
 beforeAll(async () => {
   tester = await startTester();
-}, 30_000);
+});
 afterAll(() => tester.stop());
 beforeEach(async () => {
   ns = await tester.namespace(`storage-${count++}`);
@@ -216,6 +216,6 @@ test("a pod waits for its claim, and goes where its volume is", async () => {
   await tester.ok("POST", volumes(), volume(`${ns}-v`, "1Gi"));
   await eventually(
     async () => (await tester.ok("GET", `${path}/p`)).spec.nodeName === "s1",
-    { timeoutMs: 15_000, what: "the pod to be placed" },
+    { what: "the pod to be placed" },
   );
-}, 30_000);
+});

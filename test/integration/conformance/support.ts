@@ -135,7 +135,7 @@ export async function startTester(
               }
               return found !== undefined;
             },
-            { timeoutMs: 10_000, what: "a watch event" },
+            { what: "a watch event" },
           );
           return found!;
         },

@@ -200,4 +200,4 @@ test("a namespace goes with its custom objects, after their finalizers", async (
   expect(await call("GET", `${within("default")}/elsewhere`)).toMatchObject({
     status: 200,
   });
-}, 30_000);
+});

@@ -76,7 +76,7 @@ test("kubectl uses its kubeconfig", async () => {
     (await cluster.client.resource(configMaps).get("from-kubectl", "default"))
       .data,
   ).toEqual({ x: "y" });
-}, 20_000);
+});
 
 test("HTTP and the client in process show the same; stopped, it leaves nothing open", async () => {
   const handles = () =>
@@ -106,4 +106,4 @@ test("HTTP and the client in process show the same; stopped, it leaves nothing o
   await expect(fetch(`${cluster.url}/version`)).rejects.toMatchObject({
     cause: { code: "ECONNREFUSED" },
   });
-}, 20_000);
+});

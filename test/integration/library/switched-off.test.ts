@@ -42,4 +42,4 @@ test("controllers start without the APIs that --runtime-config took away", async
   } finally {
     await cluster.stop();
   }
-}, 30_000);
+});

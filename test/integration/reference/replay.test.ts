@@ -78,7 +78,6 @@ describe.each(groups)("%s", (_, environment, played) => {
         ),
       ).toEqual([]);
     },
-    60_000,
   );
 });
 
@@ -143,7 +142,6 @@ async function startApiServer(
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   await eventually(() => isReady(target), {
-    timeoutMs: 15_000,
     what: "the API server to be ready",
   }).catch((error: Error) => {
     throw new Error(`${error.message}\n${output.slice(-4000)}`);

@@ -29,7 +29,7 @@ beforeAll(async () => {
       subjects: [{ kind: "User", name }],
     });
   }
-}, 30_000);
+});
 afterAll(() => tester.stop());
 
 const core = "/api/v1/namespaces/s3";

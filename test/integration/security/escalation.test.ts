@@ -71,7 +71,7 @@ beforeAll(async () => {
       roleRef: { apiGroup: group, kind: "ClusterRole", name },
       subjects: [{ apiGroup: group, kind: "User", name: to }],
     });
-}, 30_000);
+});
 afterAll(() => tester.stop());
 
 /** An update of a live object by PUT. */
@@ -345,7 +345,7 @@ it("refuses more combinations than can be compared, at once", async () => {
     403,
     expect.stringContaining("1000000000 combinations"),
   ]);
-  expect(performance.now() - startedMs).toBeLessThan(2000);
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
 });
 
 it("holds in process as well", async () => {

@@ -128,7 +128,7 @@ beforeAll(async () => {
       },
     });
   }
-}, 60_000);
+});
 afterAll(() => tester.stop());
 
 const n1 = {

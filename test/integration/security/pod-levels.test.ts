@@ -35,7 +35,7 @@ beforeAll(async () => {
     },
     { "content-type": "application/merge-patch+json" },
   );
-}, 30_000);
+});
 afterAll(() => tester.stop());
 
 const broken: readonly [string, Json][] = [

@@ -72,7 +72,7 @@ beforeAll(async () => {
     },
     subjects: [{ kind: "User", name: "ann" }],
   });
-}, 30_000);
+});
 afterAll(async () => {
   await stranger.destroy();
   await tester.stop();

@@ -49,7 +49,7 @@ describe("orbit server", () => {
         "--snapshot-retention=3",
       ],
     });
-  }, 60_000);
+  });
   afterAll(() => orbit.clean(), 60_000);
 
   it("is restored from a scheduled snapshot by one command", async () => {
@@ -108,7 +108,7 @@ describe("orbit server", () => {
     expect((await stored("status", left)).stdout).toMatch(/^revision \d+$/m);
     expect((await stored("list", "more")).code).toBe(1);
     orbit = await orbit.restart();
-  }, 60_000);
+  });
 });
 
 describe("a bad option is refused by its name", () => {

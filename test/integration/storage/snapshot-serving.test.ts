@@ -156,4 +156,4 @@ it("does not restore over a state, or from a damaged file", async () => {
   await expect(
     runStore(["snapshot", "restore", file, "--data-dir", to]),
   ).rejects.toThrow(/is damaged/);
-}, 60_000);
+});

@@ -88,7 +88,7 @@ test("definitions come and go under writes", async () => {
     `/registry/${group}/`,
   );
   expect(values).toEqual([]);
-}, 60_000);
+});
 
 test("nothing of deleted definitions is kept", async () => {
   const { kinds } = server.server.registry;
@@ -173,7 +173,7 @@ test("nothing of deleted definitions is kept", async () => {
     },
     { what: "the kinds to be collected" },
   );
-}, 60_000);
+});
 
 /** The garbage collector, which a flag shows. */
 function collector(): () => void {
