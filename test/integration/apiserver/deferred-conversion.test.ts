@@ -312,7 +312,7 @@ test("answers that are not the objects asked for are refused", async () => {
 });
 
 test("a conversion that hangs costs a request its own time, a watch the conversion's", async () => {
-  await start(400);
+  await start(1500);
   await make("a");
   const watch = await server.watch(`${v1}?watch=1`);
   await watch.take(1);
@@ -328,7 +328,7 @@ test("a conversion that hangs costs a request its own time, a watch the conversi
     body: { reason: "Timeout" },
   });
   expect((await get(`${v1}/a`)).body.message).toBe(
-    "conversion of Widget to example.com/v1 failed: no answer within 400 ms",
+    "conversion of Widget to example.com/v1 failed: no answer within 1500 ms",
   );
   expect(await watch.next()).toMatchObject({ type: "ERROR" });
   await eventually(() => outside.aborted > 0);

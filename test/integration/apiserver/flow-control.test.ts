@@ -15,7 +15,7 @@ beforeAll(async () => {
   server = await startTestServer({
     maxRequestsInFlight: 40,
     maxMutatingRequestsInFlight: 20,
-    requestTimeoutMs: 4000,
+    requestTimeoutMs: 16_000,
   });
 });
 afterAll(() => server.stop());
@@ -175,7 +175,7 @@ test("a level without seats holds requests, refuses those that wait too long, an
         /^jail, +jail, +0, +[01], +, .* jail, +list, +\/api\/v1\/pods, /gm,
       ),
     ).toHaveLength(2);
-    // A quarter of the four seconds a request may take.
+    // A quarter of the sixteen seconds a request may take.
     const waited = await Promise.all(held);
     expect(waited.map((one) => one.status)).toEqual([429, 429]);
     const { text: levels } = await server.call(
@@ -207,7 +207,7 @@ test("the level's requests go on when it is deleted, then it is gone", async () 
   };
   expect(await dump()).toMatch(/^going, +1, +false, +true, +1,/m);
   expect((await held)?.status).toBe(429);
-  expect(await dump()).not.toMatch(/^going/m);
+  await eventually(async () => !/^going/m.test(await dump()));
 });
 
 test("a half-sent body holds no seat", async () => {
@@ -253,6 +253,11 @@ test("watches hold their seat until their initial events are sent", async () => 
     );
     // One seat, three watches at once: who finds it taken is refused; then all are open.
     expect(opened.some(({ status }) => status === 200)).toBe(true);
+    // The head of an answer comes before its initial events are sent.
+    await eventually(
+      async () =>
+        (await metric("current_executing_requests", 'level="watcher"')) === 0,
+    );
     for (let at = 0; at < 5; at++) {
       const again = await server.call(
         "GET",

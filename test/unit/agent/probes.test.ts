@@ -23,7 +23,14 @@ const run = (
   probe: Probe,
   runtime = {} as Runtime,
 ): ReturnType<typeof runProbe> =>
-  runProbe(runtime, probe, container, "id", "127.0.0.1");
+  runProbe(
+    runtime,
+    // Of a second, a busy machine may need more.
+    { timeoutSeconds: 20, ...probe },
+    container,
+    "id",
+    "127.0.0.1",
+  );
 
 beforeAll(async () => {
   http = createHttpServer((request, response) => {

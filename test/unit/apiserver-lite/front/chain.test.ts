@@ -449,7 +449,7 @@ describe.each(kinds)("%s", (_kind, upgrade) => {
     const limiter = new Limiter({ readOnly: 1, mutating: 1 });
     await start({
       limiter,
-      requestTimeoutMs: 20,
+      requestTimeoutMs: 300,
       resources: {
         handle: () => new Promise<void>((resolve) => (finish = resolve)),
       },
