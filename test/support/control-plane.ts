@@ -117,7 +117,7 @@ export function testPod(name: string, extra: Partial<Pod["spec"]> = {}): Pod {
 /** Resolves once the expectations in `check` hold. */
 export async function passes(
   check: () => void | Promise<void>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   await eventually(
     async () => {

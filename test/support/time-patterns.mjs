@@ -24,6 +24,14 @@ function run(pattern, text) {
   return (user + system) / 1000;
 }
 
+/** The collector's threads count too: what is a little too much is tried again. */
+function leastOf(pattern, text) {
+  let cpuMs = run(pattern, text);
+  for (let more = 0; more < 3 && cpuMs > maxMs && cpuMs < 5 * maxMs; more++)
+    cpuMs = Math.min(cpuMs, run(pattern, text));
+  return cpuMs;
+}
+
 function wallMs(pattern, text) {
   const started = performance.now();
   pattern.once.lastIndex = 0;
@@ -59,10 +67,10 @@ function worst({ source, flags, before, pieces, behind }) {
           wallMs(pattern, short) > suspiciousMs &&
           wallMs(pattern, short) > suspiciousMs;
         if (!suspicious && (left !== "" || right !== "\u0000")) continue;
-        let cpuMs = run(pattern, textOf(left, piece, right, middleLength));
+        let cpuMs = leastOf(pattern, textOf(left, piece, right, middleLength));
         // Sixteen times as much would follow, or four times where it is linear.
         if (cpuMs <= maxMs)
-          cpuMs = run(pattern, textOf(left, piece, right, fullLength));
+          cpuMs = leastOf(pattern, textOf(left, piece, right, fullLength));
         if (cpuMs > found.cpuMs)
           found = { cpuMs, of: JSON.stringify([left, piece, right]) };
         if (cpuMs > maxMs) return found;

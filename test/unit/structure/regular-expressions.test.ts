@@ -139,7 +139,7 @@ test("expressions made while modules load are linear", async () => {
   }
   expect(recorded.length).toBeGreaterThan(8);
   expect(tooSlow(await timed(recorded))).toEqual([]);
-}, 60_000);
+});
 
 test.each([
   ["a blank run in the middle", String.raw`^\s*([^\s;,]+)\s*(;\s*)?\s*$`],
@@ -147,11 +147,7 @@ test.each([
   ["a subscript", String.raw`^(.*)\['(.*)'\]$`],
   ["nested repetition", "^(a+)+$"],
   ["a dot that stops at a line's end", "^a:([^/#]*)[^#]*(#.*)?$"],
-])(
-  "%s would be found",
-  async (_what, source) => {
-    const rows = await timed([{ file: "test", source, flags: "" }]);
-    expect(tooSlow(rows)).toHaveLength(1);
-  },
-  90_000,
-);
+])("%s would be found", async (_what, source) => {
+  const rows = await timed([{ file: "test", source, flags: "" }]);
+  expect(tooSlow(rows)).toHaveLength(1);
+});

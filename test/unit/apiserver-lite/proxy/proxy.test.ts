@@ -356,8 +356,10 @@ describe("logs over a WebSocket", () => {
     const received = client.toArray();
     const what = request("log", name, "", { headers: headersFor(protocol) });
     await handler.upgrade(what, served, Buffer.alloc(0));
-    // The server closes when all is sent; the client answers that by ending.
-    setTimeout(() => client.end(), 200);
+    // The server closes when all is sent (a frame whose operation is 8); the client answers that by ending.
+    client.on("data", (chunk: Buffer) => {
+      if (chunk.includes(Buffer.from([0x88]))) client.end();
+    });
     const bytes = Buffer.concat((await received) as Buffer[]);
     const end = bytes.indexOf("\r\n\r\n") + 4;
     return {
