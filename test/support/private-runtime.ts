@@ -17,7 +17,7 @@ import { eventually } from "./eventually.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
 import { announce } from "./run/run-state.ts";
-import { endProcesses } from "./processes.ts";
+import { endProcesses, sendSignal } from "./processes.ts";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 
 export type RuntimeKind = "containerd" | "docker";
@@ -38,6 +38,8 @@ export interface PrivateDaemon {
   readonly sandboxSeccompProfile?: string | undefined;
   /** Ends it; its pods go on. */
   stop(): Promise<void>;
+  /** kill -9 of the daemon alone. */
+  kill(): Promise<void>;
 }
 
 export interface PrivateRuntime {
@@ -68,18 +70,29 @@ export async function startDaemon(
   kind: RuntimeKind,
   directory: string,
 ): Promise<PrivateDaemon> {
-  if (kind === "containerd")
-    return startPrivateContainerd({
+  if (kind === "containerd") {
+    const containerd = await startPrivateContainerd({
       directory,
       logger: pino({ level: "silent" }),
       startTimeoutMs: 60_000,
     });
+    return {
+      ...containerd,
+      async kill() {
+        sendSignal(containerd.pid, "SIGKILL");
+        await eventually(async () => !(await containerd.alive()), {
+          what: "containerd to end",
+        });
+      },
+    };
+  }
   const docker = await startPrivateDocker({ directory });
   return {
     endpoint: docker.endpoint,
     pid: docker.pid,
     cniConfigurationDirectory: path.join(directory, "net.d"),
     stop: () => docker.stop(),
+    kill: () => docker.kill(),
   };
 }
 

@@ -44,8 +44,10 @@ export interface NodeFixture {
     endpoint?: string;
     requestTimeoutMs?: number;
   }): Runtime;
-  /** Ends the daemon without its pods; start() brings it back. */
-  runtimeAway(): Promise<{ start(): Promise<void> }>;
+  /** Ends the daemon without its pods (`killed`: by kill -9); start() brings it back. */
+  runtimeAway(options?: {
+    killed?: boolean;
+  }): Promise<{ start(): Promise<void> }>;
   writePod(file: string, pod: Pod): Promise<void>;
   close(): Promise<void>;
 }
@@ -95,8 +97,8 @@ export async function startNode(
     cgroupRoot,
     logger,
     newRuntime,
-    async runtimeAway() {
-      await daemon.stop();
+    async runtimeAway({ killed = false } = {}) {
+      await (killed ? daemon.kill() : daemon.stop());
       return {
         async start() {
           daemon = await startDaemon(kind, daemonDirectory);

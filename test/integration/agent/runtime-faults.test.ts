@@ -19,6 +19,11 @@ import {
   type FaultProxy,
 } from "../../support/fault-proxy.ts";
 import {
+  leftOfPods,
+  watchPods,
+  type PodWatch,
+} from "../../support/pod-invariants.ts";
+import {
   runtimeKinds,
   type RuntimeKind,
 } from "../../support/private-runtime.ts";
@@ -29,7 +34,6 @@ import {
   type NodeFixture,
 } from "./node-fixture.ts";
 
-const uidLabel = "io.kubernetes.pod.uid";
 const speed = 10;
 const fastClock: Clock = {
   now: () => Date.now(),
@@ -75,10 +79,7 @@ let node: NodeFixture;
 let proxy: FaultProxy;
 let runtime: Runtime;
 let agent: Agent;
-/** What must never be. */
-const broken = new Set<string>();
-let watching = true;
-let watch: Promise<void>;
+let watch: PodWatch;
 
 beforeAll(async () => {
   node = await startNode();
@@ -90,44 +91,16 @@ beforeAll(async () => {
   await runtime.start();
   agent = node.agent({ runtime, clock: fastClock });
   await agent.start();
-  watch = look();
+  watch = watchPods(node.runtime);
 });
 afterAll(async () => {
-  watching = false;
-  await watch;
+  await watch?.stop();
   proxy.faults = () => ({ kind: "none" });
   await agent?.stop();
   await runtime?.stop();
   await proxy?.close();
   await node?.close();
 }, 60_000);
-
-async function look(): Promise<void> {
-  while (watching) {
-    const [sandboxes, containers] = await Promise.all([
-      node.runtime.listPodSandboxes(),
-      node.runtime.listContainers(),
-    ]);
-    twice(
-      sandboxes.filter(({ ready }) => ready),
-      ({ labels }) => `ready sandboxes of ${labels[uidLabel]}`,
-    );
-    twice(
-      containers.filter(({ state }) => state === "running"),
-      ({ labels, name }) => `running containers ${name} of ${labels[uidLabel]}`,
-    );
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-function twice<T>(all: readonly T[], nameOf: (each: T) => string): void {
-  const seen = new Set<string>();
-  for (const each of all) {
-    const name = nameOf(each);
-    if (seen.has(name)) broken.add(`two ${name}`);
-    seen.add(name);
-  }
-}
 
 /** An init container, a sidecar and a container that writes where it was started how often. */
 const pod = (name: string): Pod =>
@@ -171,38 +144,19 @@ async function comeAndGo(names: readonly string[]): Promise<void> {
 
 async function nothingIsLeft(): Promise<void> {
   proxy.faults = () => ({ kind: "none" });
-  const left = async (): Promise<string[]> => [
-    ...(await node.runtime.listPodSandboxes()).map(({ id }) => `sandbox ${id}`),
-    ...(await node.runtime.listContainers()).map(({ id }) => `container ${id}`),
-    ...fs
-      .readdirSync(path.join(node.directory, "agent/pods"))
-      .map((name) => `directory ${name}`),
-    ...cgroupsOfPods(),
-    ...fs
-      .readFileSync("/proc/self/mountinfo", "utf8")
-      .split("\n")
-      .filter((line) => line.includes(`${node.directory}/agent/`))
-      .filter((line) => /\/(?:pods|memory)\/[^ ]/.test(line)),
-  ];
   await eventually(
     async () => {
-      const found = await left();
+      const found = await leftOfPods(
+        node.runtime,
+        path.join(node.directory, "agent"),
+        node.cgroupRoot,
+      );
       if (found.length > 0) throw new Error(found.join("\n"));
       return true;
     },
     { timeoutMs: 30_000, what: "everything to be gone" },
   );
-  expect([...broken]).toEqual([]);
-}
-
-function cgroupsOfPods(): string[] {
-  const root = path.join("/sys/fs/cgroup/memory", node.cgroupRoot);
-  const entries = fs.existsSync(root)
-    ? fs.readdirSync(root, { recursive: true, encoding: "utf8" })
-    : [];
-  return entries
-    .filter((name) => /(^|\/)pod[^/]+$/.test(name))
-    .map((name) => `cgroup ${name}`);
+  expect([...watch.broken]).toEqual([]);
 }
 
 const faulty =
