@@ -122,7 +122,7 @@ async function chooseAuthorizer({
   if (values.text("authorization-mode") !== "Webhook") return undefined;
   if (!client)
     throw new UsageError(
-      "--authorization-mode=Webhook (authorization.mode) needs --kubeconfig",
+      "--authorization-mode=Webhook (authorization.mode) needs --kubeconfig: an agent alone has AlwaysAllow, with --anonymous-auth=false and --client-ca-file",
     );
   const { createWebhookAuthorizer, reviewerOf } =
     await import("../../../client/access/access-reviewer.ts");
@@ -146,7 +146,7 @@ async function chooseTokens({
   if (!values.flag("authentication-token-webhook")) return undefined;
   if (!client)
     throw new UsageError(
-      "--authentication-token-webhook (authentication.webhook.enabled) needs --kubeconfig",
+      "--authentication-token-webhook (authentication.webhook.enabled) needs --kubeconfig: an agent alone checks client certificates (--client-ca-file), and no tokens",
     );
   const { createTokenReviewer, tokenReviewerOf } =
     await import("../../../client/access/token-reviewer.ts");

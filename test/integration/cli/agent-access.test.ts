@@ -65,7 +65,7 @@ interface Review {
 }
 
 /** An API that knows one token and lets its user in. */
-function reviewingClient(): Client & { asked: string[] } {
+function reviewingClient(): Client & { asked: string[]; fails: boolean } {
   const asked: string[] = [];
   const transport = {
     request({
@@ -76,6 +76,7 @@ function reviewingClient(): Client & { asked: string[] } {
       body: Review;
     }) {
       asked.push(resource.resource);
+      if (made.fails) return Promise.reject(errors.unavailable("away"));
       if (resource.resource === "tokenreviews")
         return Promise.resolve({
           ...body,
@@ -98,7 +99,8 @@ function reviewingClient(): Client & { asked: string[] } {
     logger: pino({ level: "silent" }),
   });
   open.push({ stop: () => client.close() });
-  return Object.assign(client, { asked });
+  const made = Object.assign(client, { asked, fails: false });
+  return made;
 }
 
 const authorityFile = (): string => {
@@ -255,11 +257,45 @@ describe("--authentication-token-webhook", () => {
     );
   });
 
-  test("it needs an API server to ask", async () => {
+  test("it needs an API server to ask: an agent alone does not start", async () => {
     await expect(start(["--authentication-token-webhook"])).rejects.toThrow(
-      "needs --kubeconfig",
+      "needs --kubeconfig: an agent alone checks client certificates (--client-ca-file), and no tokens",
     );
     await expect(start(closed)).rejects.toThrow("needs --kubeconfig");
+  });
+
+  test("an agent alone takes no token for anonymous, or for anybody", async () => {
+    const { port } = await start([]);
+    expect((await request(port, "GET", "/pods")).code).toBe(200);
+    expect((await request(port, "GET", "/pods", "good")).code).toBe(401);
+    const protectedPort = await start([
+      "--anonymous-auth=false",
+      `--client-ca-file=${authorityFile()}`,
+    ]);
+    for (const token of [undefined, "good", ""])
+      expect(
+        (await request(protectedPort.port, "GET", "/pods", token)).code,
+      ).toBe(401);
+  });
+
+  test("an API server that does not answer lets nobody in", async () => {
+    const client = reviewingClient();
+    const { port } = await start(
+      ["--authentication-token-webhook", "--anonymous-auth"],
+      client,
+    );
+    expect((await request(port, "GET", "/pods", "good")).code).toBe(200);
+    client.fails = true;
+    // Not as anonymous either, who may do everything here.
+    expect((await request(port, "GET", "/pods", "other")).code).toBe(401);
+    const authorized = await start(
+      ["--authentication-token-webhook", ...closed],
+      client,
+    );
+    for (const token of [undefined, "good"])
+      expect([401, 403, 500]).toContain(
+        (await request(authorized.port, "GET", "/pods", token)).code,
+      );
   });
 });
 
