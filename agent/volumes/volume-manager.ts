@@ -78,6 +78,7 @@ export class VolumeManager {
     this.#memory = memory;
     const localPath = new LocalPathDirectories({
       ...options,
+      local: options.client ? undefined : options.claims,
       directory: localPathRoot(options.config),
       inUse: (path) => this.#isMounted(path),
     });

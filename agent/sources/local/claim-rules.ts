@@ -14,10 +14,14 @@ import type {
 import { unsupported, type FieldProblem } from "./field-problem.ts";
 
 const className = "local-path";
+/** On claims: what becomes of the directory when the claim's document goes; default Retain. */
+const policyAnnotation = "orbit.io/reclaim-policy";
+const policies = ["Delete", "Retain"];
 /** Of the reference's four, those that a directory of one node serves. */
 const accessModes = ["ReadWriteOnce", "ReadWriteOncePod"];
 
 export function claimProblems({
+  metadata,
   spec = {},
 }: PersistentVolumeClaim): FieldProblem[] {
   const problems: FieldProblem[] = [];
@@ -37,6 +41,15 @@ export function claimProblems({
   for (const mode of spec.accessModes ?? [])
     if (!accessModes.includes(mode))
       problems.push(unsupported("spec.accessModes", mode, accessModes));
+  const policy = metadata.annotations?.[policyAnnotation] ?? "Retain";
+  if (!policies.includes(policy))
+    problems.push(
+      unsupported(
+        `metadata.annotations[${policyAnnotation}]`,
+        policy,
+        policies,
+      ),
+    );
   for (const field of [
     "volumeName",
     "selector",
@@ -90,7 +103,8 @@ export function boundClaim(
         capacity,
         claimRef: { kind: "PersistentVolumeClaim", namespace, name, uid },
         local: { path: join(root, volumeName) },
-        persistentVolumeReclaimPolicy: "Retain",
+        persistentVolumeReclaimPolicy:
+          metadata.annotations?.[policyAnnotation] ?? "Retain",
         storageClassName: className,
         volumeMode: "Filesystem",
       },

@@ -1,7 +1,7 @@
 // Objects of the manifests directory of a node without an API server: brought into memory as an API server would have them,
 // so that pods' volumes and environment, the DNS server and the service proxy find them there. Of two of one name the one
-// that was there first stays. What is gone from the files is removed; the directories of claims stay, as the only copy of
-// what pods wrote.
+// that was there first stays. What is gone from the files is removed; the directories of claims stay by default, as the only
+// copy of what pods wrote (claim-rules.ts; volumes/local-path removes the others).
 import {
   apiVersionOf,
   objectKey,

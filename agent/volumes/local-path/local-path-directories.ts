@@ -2,6 +2,8 @@
 // the first mount makes a volume's own directory, and one whose PersistentVolume is gone is removed. Only root can pass the
 // directory, so no other user of the host reads what pods write.
 // A directory is removed only when the API server says that the volume does not exist: an error of any kind keeps it.
+// Without an API server it is removed when the volume went while this agent ran, by its reclaim policy, and did not come
+// back for a minute: a manifest is soon moved, and a directory of manifests that is not there at a start says nothing.
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Logger } from "pino";
@@ -16,6 +18,8 @@ import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 interface LocalPathOptions {
   readonly directory: string;
   readonly client: Client | undefined;
+  /** Where volumes come and go without an API server. */
+  readonly local?: Client | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** A pod of this node has it mounted. */
@@ -23,6 +27,8 @@ interface LocalPathOptions {
 }
 
 const sweepEveryMs = 10_000;
+/** How long a volume of the manifests directory is gone before its directory goes. */
+const keptMs = 60_000;
 /** As the controllers name volumes; nothing else in the directory is touched. */
 const volumeName = /^pvc-[0-9a-f-]{1,64}$/;
 
@@ -31,22 +37,48 @@ export class LocalPathDirectories {
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
+  /** Names of local volumes that went, with the monotonic time when. */
+  readonly #gone = new Map<string, number>();
+  #unfollow: () => void = () => undefined;
 
   constructor(options: LocalPathOptions) {
     this.#options = options;
   }
 
   start(): void {
-    if (!this.#options.client || this.#stopped) return;
-    this.#timer = this.#options.clock.after(sweepEveryMs, () => {
-      void this.sweep().finally(() => this.start());
-    });
+    const { client, local } = this.#options;
+    if (client) this.#sweepLater();
+    else if (local) this.#unfollow = this.#follow(local);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#unfollow();
     this.#timer?.cancel();
     await this.#sweeping;
+  }
+
+  #sweepLater(): void {
+    if (this.#stopped) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(sweepEveryMs, () => {
+      void this.sweep().finally(() => {
+        if (this.#options.client || this.#gone.size > 0) this.#sweepLater();
+      });
+    });
+  }
+
+  #follow(local: Client): () => void {
+    return local.informer(persistentVolumes).addHandler({
+      onAdd: ({ metadata }) => void this.#gone.delete(metadata.name),
+      onDelete: ({ metadata, spec }) => {
+        if (spec?.persistentVolumeReclaimPolicy !== "Delete") return;
+        if (!this.owns(spec.local?.path ?? "")) return;
+        const isFirst = this.#gone.size === 0;
+        this.#gone.set(metadata.name, this.#options.clock.monotonic());
+        if (isFirst) this.#sweepLater();
+      },
+    });
   }
 
   /** Is it the path of a volume of the built-in class? */
@@ -88,14 +120,24 @@ export class LocalPathDirectories {
     const names = await readdir(directory).catch((): string[] => []);
     for (const name of names) {
       const path = join(directory, name);
-      if (this.#stopped || !client) return;
+      if (this.#stopped) return;
       if (!this.owns(path) || inUse(path)) continue;
-      if (!(await isGone(client, name))) continue;
+      if (!(client ? await isGone(client, name) : this.#isGone(name))) continue;
       // What an administrator mounted there is not the volume's.
       if ((await mountsBelow(path)).length > 0) continue;
+      // It may have come back meanwhile.
+      if (!client && !this.#isGone(name)) continue;
       await rm(path, { recursive: true, force: true });
       logger.info({ volume: name }, "removed the directory of a volume");
     }
+    for (const name of this.#gone.keys())
+      if (this.#isGone(name) && !names.includes(name)) this.#gone.delete(name);
+  }
+
+  #isGone(name: string): boolean {
+    const atMs = this.#gone.get(name);
+    const { clock } = this.#options;
+    return atMs !== undefined && clock.monotonic() - atMs >= keptMs;
   }
 }
 

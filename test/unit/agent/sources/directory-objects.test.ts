@@ -70,6 +70,17 @@ test.each<[string, AnyObject, string]>([
     service("a", { type: "LoadBalancer" }),
     'spec.type: Unsupported value: "LoadBalancer": without an API server',
   ],
+  [
+    "another reclaim policy of a claim",
+    {
+      ...claim("c"),
+      metadata: {
+        name: "c",
+        annotations: { "orbit.io/reclaim-policy": "Recycle" },
+      },
+    },
+    'metadata.annotations[orbit.io/reclaim-policy]: Unsupported value: "Recycle": supported values: "Delete", "Retain"',
+  ],
   ["no ports", service("a", { ports: [] }), "spec.ports: Required value"],
   [
     "ports of one name",
@@ -235,6 +246,19 @@ describe("the directory's objects in memory", () => {
       onProblem: () => undefined,
     }).set(files({ "b.yaml": [claim("data")] }));
     expect(again.cache(persistentVolumes).lister.get(volumeName)).toBeDefined();
+  });
+
+  test.each([
+    [undefined, "Retain"],
+    ["Retain", "Retain"],
+    ["Delete", "Delete"],
+  ])("a claim's reclaim policy %s is its volume's: %s", (asked, policy) => {
+    const kept = claim("data");
+    if (asked) kept.metadata.annotations = { "orbit.io/reclaim-policy": asked };
+    directory.set(files({ a: [checkedLocalObject(kept)] }));
+    expect(objects.cache(persistentVolumes).lister.list()).toMatchObject([
+      { spec: { persistentVolumeReclaimPolicy: policy } },
+    ]);
   });
 
   test("what changes is delivered, what stays is not, and what is gone goes", () => {

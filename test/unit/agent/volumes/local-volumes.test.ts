@@ -10,6 +10,7 @@ import { LocalPathDirectories } from "../../../../agent/volumes/local-path/local
 import { localPlugin } from "../../../../agent/volumes/types/local.ts";
 import type { VolumeRequest } from "../../../../agent/volumes/volume-plugin.ts";
 import { createClient } from "../../../../client/create-client.ts";
+import { MemoryObjects } from "../../../../client/memory-objects.ts";
 import { persistentVolumes } from "../../../../client/resources.ts";
 import type {
   PersistentVolume,
@@ -115,6 +116,111 @@ test("nothing else in the directory is touched, and no link is followed", async 
     plugin.mount(request("pvc-3", { local: { path: elsewhere } })),
   ).rejects.toThrow("ENOENT");
   expect(builtIn.owns(path.join(below, "pvc-1/../../x"))).toBe(false);
+});
+
+describe("without an API server", () => {
+  const volume = (
+    root: string,
+    name: string,
+    persistentVolumeReclaimPolicy: string,
+  ): PersistentVolume => ({
+    metadata: { name },
+    spec: {
+      local: { path: path.join(root, "local-path", name) },
+      persistentVolumeReclaimPolicy,
+    },
+  });
+
+  function alone() {
+    const root = directories();
+    const objects = new MemoryObjects();
+    const clock = new FakeClock();
+    const used = new Set<string>();
+    const local = createClient(objects, { clock, logger });
+    const builtIn = new LocalPathDirectories({
+      directory: path.join(root, "local-path"),
+      client: undefined,
+      local,
+      clock,
+      logger,
+      inUse: (where) => used.has(where),
+    });
+    builtIn.start();
+    const stop = async (): Promise<void> => {
+      await builtIn.stop();
+      await local.close();
+    };
+    return { root, objects, clock, used, builtIn, stop };
+  }
+  const left = (root: string): string[] =>
+    fs.readdirSync(path.join(root, "local-path")).sort();
+
+  test("the directory goes a minute after its volume with the policy Delete, and stays with Retain", async () => {
+    const { root, objects, clock, builtIn, used, stop } = alone();
+    const all = {
+      "pvc-1": "Delete",
+      "pvc-2": "Retain",
+      "pvc-3": "Delete",
+      "pvc-4": "Delete",
+    };
+    for (const [name, policy] of Object.entries(all)) {
+      const made = volume(root, name, policy);
+      objects.put(persistentVolumes, made);
+      await builtIn.make(made.spec!.local!.path);
+    }
+    // Of no claim that was seen: from an agent before this one.
+    await builtIn.make(path.join(root, "local-path/pvc-5"));
+    for (const name of ["pvc-1", "pvc-2", "pvc-3"])
+      objects.remove(persistentVolumes, name);
+    const inUse = path.join(root, "local-path/pvc-3");
+    used.add(inUse);
+    clock.advance(59_000);
+    await builtIn.sweep();
+    expect(left(root)).toEqual(["pvc-1", "pvc-2", "pvc-3", "pvc-4", "pvc-5"]);
+    clock.advance(12_000);
+    await builtIn.sweep();
+    expect(left(root)).toEqual(["pvc-2", "pvc-3", "pvc-4", "pvc-5"]);
+    // When its last pod is gone.
+    used.clear();
+    clock.advance(11_000);
+    await builtIn.sweep();
+    expect(left(root)).toEqual(["pvc-2", "pvc-4", "pvc-5"]);
+    await stop();
+  });
+
+  test("a volume that comes back in time keeps its directory, with any policy", async () => {
+    const { root, objects, clock, builtIn, stop } = alone();
+    for (const policy of ["Delete", "Retain"]) {
+      objects.put(persistentVolumes, volume(root, "pvc-1", "Delete"));
+      await builtIn.make(path.join(root, "local-path/pvc-1"));
+      objects.remove(persistentVolumes, "pvc-1");
+      clock.advance(50_000);
+      objects.put(persistentVolumes, volume(root, "pvc-1", policy));
+      clock.advance(120_000);
+      await builtIn.sweep();
+      expect(left(root)).toEqual(["pvc-1"]);
+    }
+    await stop();
+  });
+
+  test("a path outside of the directory is never removed, whatever a volume says", async () => {
+    const { root, objects, clock, builtIn, stop } = alone();
+    const outside = path.join(root, "pvc-1");
+    fs.mkdirSync(outside);
+    fs.mkdirSync(path.join(root, "local-path"));
+    objects.put(persistentVolumes, {
+      metadata: { name: "pvc-1" },
+      spec: {
+        local: { path: outside },
+        persistentVolumeReclaimPolicy: "Delete",
+      },
+    } as PersistentVolume);
+    objects.remove(persistentVolumes, "pvc-1");
+    clock.advance(120_000);
+    await builtIn.sweep();
+    expect(fs.existsSync(outside)).toBe(true);
+    await stop();
+  });
 });
 
 describe("with a block device", () => {
