@@ -14,7 +14,8 @@ import {
 import { isJsonObject } from "./json-value.ts";
 import type { Manager, Managers } from "./managed-fields.ts";
 import type { PatchSchema } from "./patch-schema.ts";
-import { compare, fieldsOf } from "./typed-value.ts";
+import { compare } from "./comparison.ts";
+import { fieldsOf } from "./typed-value.ts";
 
 /** Where client-side apply keeps what it applied. */
 export const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";

@@ -17,6 +17,7 @@ import {
   lastApplied,
   refuseConflicts,
 } from "./apply-conflicts.ts";
+import { compare, comparing, type Comparison } from "./comparison.ts";
 import { copyingJson, sortedKeys } from "./json-value.ts";
 import { sameJson } from "../objects/json-equality.ts";
 import {
@@ -33,12 +34,10 @@ import { fieldsOfShape } from "./object-shape.ts";
 import type { PatchSchema } from "./patch-schema.ts";
 import type { Steps } from "../queueing/steps.ts";
 import {
-  compare,
   fieldsOf,
   mergeApplied,
   pruneValue,
   rootField,
-  type Comparison,
 } from "./typed-value.ts";
 import { requireTyped } from "./typed-check.ts";
 
@@ -53,6 +52,8 @@ export interface FieldManagement {
   readonly nowMs: number | undefined;
   /** Schema of the kind; undefined: every list is atomic and every map granular. */
   readonly schema: PatchSchema | undefined;
+  /** Is the object so large that its fields are found and encoded in steps? */
+  readonly large?: boolean;
   /** How conflicts name the version of updates. Default: as it is in the entry. */
   readonly conflictVersion?: string | undefined;
   /** Is the kind known in that version? What is owned in others is forgotten. Default: every version is. */
@@ -198,7 +199,7 @@ export function* updateManagedFields(
   if (!managers || (live && all.size === 0)) return setEntries(object, []);
   yield;
   const { added, modified, removed } = withoutReset(
-    compare(live && comparable(live), comparable(object), management.schema),
+    yield* comparing(live && comparable(live), comparable(object), management),
     management.resetPaths,
   );
   const changed = union(added, modified);
@@ -235,16 +236,28 @@ export function* updateManagedFields(
   setEntries(object, yield* encodingManagers(result));
 }
 
+/** All that an object owns which is new. */
+function* fieldsOfNew(
+  object: Readonly<AnyObject>,
+  management: FieldManagement,
+): Steps<FieldSet> {
+  const { added, modified } = yield* comparing(undefined, object, management);
+  return owned(union(added, modified), management.resetPaths);
+}
+
 /** A create that brings no entries of its own: one manager has all that is set. */
 function* manageCreated(
   object: AnyObject,
   management: FieldManagement,
 ): Steps<void> {
   const { schema, resetPaths = [], manager, apiVersion } = management;
-  const fieldsV1 = yield* fieldsOfShape(object, schema, resetPaths, () => {
-    const { added, modified } = compare(undefined, object, schema);
-    return owned(union(added, modified), resetPaths);
-  });
+  const fieldsV1 = yield* fieldsOfShape(
+    object,
+    schema,
+    resetPaths,
+    () => fieldsOfNew(object, management),
+    management.large,
+  );
   if (!fieldsV1) return setEntries(object, []);
   const entry: ManagedFieldsEntry = {};
   if (manager) entry.manager = manager;
@@ -315,7 +328,7 @@ export function* applyPatch(
     next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
   }
   yield;
-  const whole = compare(base, next, schema);
+  const whole = yield* comparing(base, next, management);
   const comparison = withoutReset(whole, management.resetPaths);
   yield;
   const changed = union(comparison.added, comparison.modified);

@@ -2,8 +2,8 @@
 // `k:{"name":"a"}` (list item by its keys), `v:"x"` (item of a set); a node that is itself a member and has children says
 // so with ".". Example: {"f:spec":{"f:replicas":{}},"f:data":{".":{},"f:a":{}}} holds spec.replicas, data and data.a.
 // Trees are never changed once they are out of the function that made them, so they may share parts.
-import type { Steps } from "../queueing/steps.ts";
-import { isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
+import { Pace, type Steps } from "../queueing/steps.ts";
+import { isJsonObject, type JsonObject } from "./json-value.ts";
 
 export interface FieldSet {
   /** Is the path that leads here in the set? */
@@ -155,18 +155,32 @@ export function pathsOf(set: FieldSet): FieldPath[] {
   return paths;
 }
 
+const ranks = "fkvi";
+
 /** Fields first, then list items by key, then values, then indexes, each by name: the reference's order. */
-function compareKeys(a: string, b: string): number {
-  const rank = (key: string): number => "fkvi".indexOf(key[0]!);
-  return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
+function isBefore(a: string, b: string): boolean {
+  if (a[0] === b[0]) return a < b;
+  return ranks.indexOf(a[0]!) < ranks.indexOf(b[0]!);
 }
 
-/** Mostly all are of one kind: then the order is that of their letters. */
+const compareKeys = (a: string, b: string): number =>
+  isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0;
+
+/** Longer lists are left to the engine's sort, which takes half a KiB of memory for the shortest list. */
+const fewKeys = 32;
+
+/** Sorts the list itself; most are in order, or short. */
 function inOrder(keys: string[]): string[] {
-  const kind = keys[0]?.[0];
-  return keys.every((key) => key[0] === kind)
-    ? keys.sort()
-    : keys.sort(compareKeys);
+  for (let at = 1; at < keys.length; at++) {
+    const key = keys[at]!;
+    if (!isBefore(key, keys[at - 1]!)) continue;
+    if (keys.length > fewKeys) return keys.sort(compareKeys);
+    let to = at;
+    for (; to > 0 && isBefore(key, keys[to - 1]!); to--)
+      keys[to] = keys[to - 1]!;
+    keys[to] = key;
+  }
+  return keys;
 }
 
 /**
@@ -178,7 +192,6 @@ const sets = new WeakMap<JsonObject, FieldSet>();
 /** The last sets that were encoded: objects made from one template have the same, and share one document. */
 const recent: FieldSet[] = [];
 const maxRecent = 16;
-const maxRecentNodes = 1000;
 
 /** The document is shared: do not change it. */
 export function encodeFieldSet(set: FieldSet): JsonObject {
@@ -189,38 +202,51 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   const document = encodeTree(set);
   documents.set(set, document);
   sets.set(document, set);
-  if (nodesIn(set) <= maxRecentNodes && recent.push(set) > maxRecent)
-    recent.shift();
+  if (!isLarge(set) && recent.push(set) > maxRecent) recent.shift();
   return document;
 }
 
-/** Sets with more members in one place are encoded in steps. */
-const manyMembers = 1000;
+/** Larger sets are encoded in steps of about as many nodes. */
+const manyNodes = 1000;
+/** Parts that lie deeper are encoded in one go. */
+const deepestStep = 6;
 
-/** Has one of the root's fields very many members, as the data of a ConfigMap may have? */
-export function isWide(set: FieldSet): boolean {
-  for (const child of set.children.values())
-    if (child.children.size > manyMembers) return true;
-  return false;
+/** Negative when there are more than `limit` nodes: no more of them are counted. */
+function nodesLeft(set: FieldSet, limit: number): number {
+  let left = limit - set.children.size;
+  for (const child of set.children.values()) {
+    if (left < 0) break;
+    if (child.children.size > 0) left = nodesLeft(child, left);
+  }
+  return left;
 }
 
-/** Encodes a wide set in steps, so that `encodeFieldSet` finds its document; does nothing for another. */
-export function* encodingWide(set: FieldSet): Steps<void> {
-  if (documents.has(set) || !isWide(set)) return;
-  const document = yield* encodingTree(set);
+export const isLarge = (set: FieldSet): boolean =>
+  nodesLeft(set, manyNodes) < 0;
+
+/** Encodes a large set in steps, so that `encodeFieldSet` finds its document; does nothing for another. */
+export function* encodingLarge(set: FieldSet): Steps<void> {
+  if (documents.has(set) || !isLarge(set)) return;
+  const document = yield* encodingTree(set, new Pace(manyNodes), 0);
   documents.set(set, document);
   sets.set(document, set);
 }
 
-function* encodingTree(set: FieldSet): Steps<JsonObject> {
+function* encodingTree(
+  set: FieldSet,
+  pace: Pace,
+  depth: number,
+): Steps<JsonObject> {
   const object: JsonObject = {};
-  if (set.member) object["."] = {};
-  let encoded = 0;
+  if (set.member) object["."] = leafDocument;
   for (const key of inOrder([...set.children.keys()])) {
     const child = set.children.get(key)!;
-    const many = child.children.size > manyMembers;
-    setOwn(object, key, many ? yield* encodingTree(child) : encodeTree(child));
-    if (++encoded % manyMembers === 0) yield;
+    const { size } = child.children;
+    if (size === 0) object[key] = leafDocument;
+    else if (depth < deepestStep)
+      object[key] = yield* encodingTree(child, pace, depth + 1);
+    else object[key] = encodeTree(child);
+    if (pace.isOver()) yield;
   }
   return object;
 }
@@ -236,20 +262,22 @@ export function documentText(document: object): string | undefined {
   return text;
 }
 
-function nodesIn(set: FieldSet): number {
-  let nodes = 1;
-  for (const child of set.children.values()) nodes += nodesIn(child);
-  return nodes;
-}
+/** Most nodes are leaves: all documents share one. */
+const leafDocument: JsonObject = Object.freeze({});
 
 function encodeTree(set: FieldSet): JsonObject {
-  if (set.children.size === 0) return {};
   const object: JsonObject = {};
-  if (set.member) object["."] = {};
-  for (const key of inOrder([...set.children.keys()]))
-    setOwn(object, key, encodeTree(set.children.get(key)!));
+  if (set.member && set.children.size > 0) object["."] = leafDocument;
+  for (const key of inOrder([...set.children.keys()])) {
+    const child = set.children.get(key)!;
+    object[key] = child.children.size === 0 ? leafDocument : encodeTree(child);
+  }
   return object;
 }
+
+/** Was it decoded or encoded here? Then it is as it should be. */
+export const isKnownDocument = (value: unknown): boolean =>
+  sets.has(value as JsonObject);
 
 /** Undefined when it is no FieldsV1. */
 export function decodeFieldSet(value: unknown): FieldSet | undefined {

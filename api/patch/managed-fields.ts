@@ -9,7 +9,7 @@ import {
   decodeFieldSet,
   difference,
   encodeFieldSet,
-  encodingWide,
+  encodingLarge,
   equalSets,
   FieldSetBuilder,
   isEmptySet,
@@ -94,7 +94,7 @@ function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
 export function* encodingManagers(
   managers: Managers,
 ): Steps<ManagedFieldsEntry[]> {
-  for (const { set } of managers.values()) yield* encodingWide(set);
+  for (const { set } of managers.values()) yield* encodingLarge(set);
   return encodeManagers(managers);
 }
 

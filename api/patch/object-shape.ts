@@ -8,9 +8,9 @@
 import { ExactNumber } from "../exact-number.ts";
 import {
   encodeFieldSet,
-  encodingWide,
+  encodingLarge,
   isEmptySet,
-  isWide,
+  isLarge,
   type FieldSet,
 } from "./field-set.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
@@ -48,16 +48,19 @@ const knownBySchema = new WeakMap<PatchSchema, Known[]>();
 const none: readonly never[] = [];
 
 /**
- * FieldsV1 of the set that a create of `object` (without managedFields) owns; `setOf` makes the set when it is not known.
+ * FieldsV1 of the set that a create of `object` (without managedFields) owns.
  * The document is shared: do not change it. Undefined: nothing is owned.
+ * @param setOf makes the set when it is not known
+ * @param large of large objects no shapes are kept: they are not compared with any
  */
 export function* fieldsOfShape(
   object: Readonly<object>,
   schema: PatchSchema | undefined,
   resetPaths: readonly (readonly string[])[],
-  setOf: () => FieldSet,
+  setOf: () => Steps<FieldSet>,
+  large = false,
 ): Steps<JsonObject | undefined> {
-  const known = schema && knownOf(schema);
+  const known = schema && !large ? knownOf(schema) : undefined;
   for (let at = 0; known && at < known.length; at++) {
     const one = known[at]!;
     if (!fits(object, one.shape) || !equalPaths(one.resetPaths, resetPaths))
@@ -65,11 +68,11 @@ export function* fieldsOfShape(
     if (at > 0) known.unshift(...known.splice(at, 1));
     return one.document;
   }
-  const set = setOf();
+  const set = yield* setOf();
   yield;
-  yield* encodingWide(set);
+  yield* encodingLarge(set);
   const document = isEmptySet(set) ? undefined : encodeFieldSet(set);
-  if (!known || isWide(set)) return document;
+  if (!known || isLarge(set)) return document;
   const shape = new ShapeReader().read(object, rootField(schema));
   if (shape) {
     known.unshift({ shape, resetPaths, document });

@@ -1,19 +1,13 @@
 // JSON values seen through their schema, as server-side apply sees them: which parts are one (leaves), which are merged
-// by name (objects), by keys (list maps) or by value (list sets). On it: the fields a value sets, what differs between
-// two values, the merge of an applied configuration, and the removal of fields that no manager owns any more.
+// by name (objects), by keys (list maps) or by value (list sets). On it: the fields a value sets, the merge of an applied
+// configuration, and the removal of fields that no manager owns any more; what differs between two values is found by
+// comparison.ts.
 // Without a schema every object is merged by name and every list is one.
-import {
-  emptySet,
-  FieldSetBuilder,
-  leaf,
-  pathText,
-  type FieldSet,
-} from "./field-set.ts";
+import { emptySet, leaf, pathText, type FieldSet } from "./field-set.ts";
 import { isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
-import { sameJson } from "../objects/json-equality.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";
 
-interface Part {
+export interface Part {
   readonly key: string;
   readonly value: unknown;
   readonly field: PatchField | undefined;
@@ -51,7 +45,9 @@ export function fieldNamed(
 }
 
 /** A field of a map with free keys. */
-function freeField(schema: PatchSchema | undefined): PatchField | undefined {
+export function freeField(
+  schema: PatchSchema | undefined,
+): PatchField | undefined {
   return schema?.values && { schema: schema.values };
 }
 
@@ -82,7 +78,7 @@ export function itemKey(
 }
 
 /** The parts of a value that is no leaf; undefined when a list's items can't be distinguished. */
-function partsOf(
+export function partsOf(
   value: unknown,
   field: PatchField | undefined,
 ): Map<string, Part> | undefined {
@@ -117,17 +113,20 @@ function partsOf(
   return parts;
 }
 
-function partsOrLeaf(
+export function partsOrLeaf(
   value: unknown,
   field: PatchField | undefined,
 ): Map<string, Part> | undefined {
   return shapeOf(value, field) === "leaf" ? undefined : partsOf(value, field);
 }
 
-const isNothing = (value: unknown): boolean =>
+export const isNothing = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
   (isJsonObject(value) && Object.keys(value).length === 0);
+
+export const isScalar = (value: unknown): boolean =>
+  typeof value !== "object" || value === null;
 
 /** The set of all fields the value sets. Throws AmbiguousList when the items of a list can't be distinguished. */
 export function fieldsOf(
@@ -156,10 +155,16 @@ export function fieldsOf(
     };
     if (shape === "object") {
       for (const name of Object.keys(node as JsonObject)) {
+        const key = `f:${name}`;
+        const inner = (node as JsonObject)[name];
+        if (isScalar(inner)) {
+          children.set(key, leaf);
+          continue;
+        }
         const { field: known, free } = fieldNamed(field?.schema, name);
         // The root's own fields are no keys of a map, unless it keeps what it does not know.
         const isKey = path.length > 0 || schema?.preserveUnknownFields === true;
-        add(`f:${name}`, (node as JsonObject)[name], known, free && isKey);
+        add(key, inner, known, free && isKey);
       }
     } else {
       const parts = partsOf(node, field);
@@ -174,134 +179,6 @@ export function fieldsOf(
 
 /** A list whose items can't be distinguished; the message is its path. */
 class AmbiguousList extends Error {}
-
-export interface Comparison {
-  readonly added: FieldSet;
-  readonly modified: FieldSet;
-  readonly removed: FieldSet;
-}
-
-/** What is no pointer in the reference is always there, if only empty; an empty list or map is null. */
-function impliedBy(field: PatchField | undefined): unknown {
-  if (!field || field.nullable !== false) return undefined;
-  const { type } = field.schema;
-  if (type === "object") return {};
-  if (isTime(field)) return null;
-  if (field.omitEmpty !== false) return undefined;
-  return type in zeros ? zeros[type] : null;
-}
-
-const zeros: Readonly<Record<string, unknown>> = {
-  string: "",
-  boolean: false,
-  int32: 0,
-  int64: 0,
-  double: 0,
-};
-
-const isTime = ({ nullable, schema }: PatchField): boolean =>
-  nullable === false &&
-  (schema.type === "time" || schema.type === "micro-time");
-
-/** The value and everything in it. */
-function wholeOf(value: unknown, field: PatchField | undefined): FieldSet {
-  const shape = shapeOf(value, field);
-  if (shape === "leaf") return leaf;
-  const children = new Map<string, FieldSet>();
-  if (shape === "object") {
-    const schema = field?.schema;
-    for (const name of Object.keys(value as JsonObject)) {
-      const inner = (value as JsonObject)[name];
-      if (inner === undefined) continue;
-      const known = schema?.fields?.get(name) ?? freeField(schema);
-      children.set(`f:${name}`, wholeOf(inner, known));
-    }
-    // Times that are not set are null in the reference, which counts them among the fields of a new part.
-    for (const [name, inner] of schema?.fields ?? [])
-      if (isTime(inner)) children.set(`f:${name}`, leaf);
-  } else {
-    for (const part of partsOf(value, field)?.values() ?? [])
-      children.set(part.key, wholeOf(part.value, part.field));
-  }
-  return children.size === 0 ? leaf : { member: true, children };
-}
-
-/** The changes. A part that is new as a whole is added with everything in it, and likewise for removal. */
-export function compare(
-  old: unknown,
-  now: unknown,
-  schema: PatchSchema | undefined,
-): Comparison {
-  const [added, modified, removed] = [
-    new FieldSetBuilder(),
-    new FieldSetBuilder(),
-    new FieldSetBuilder(),
-  ];
-  const path: string[] = [];
-  const visit = (
-    before: unknown,
-    after: unknown,
-    field: PatchField | undefined,
-    parentBefore: boolean,
-    parentAfter: boolean,
-  ): void => {
-    const a = before === undefined && parentBefore ? impliedBy(field) : before;
-    const b = after === undefined && parentAfter ? impliedBy(field) : after;
-    if (a === b) return;
-    if (shapeOf(a, field) === "object" && shapeOf(b, field) === "object")
-      return visitFields(a as JsonObject, b as JsonObject, field?.schema);
-    if (a !== undefined && b !== undefined && sameJson(a, b)) return;
-    if (a === undefined) return added.graft(path, wholeOf(b, field));
-    if (b === undefined) return removed.graft(path, wholeOf(a, field));
-    const x = a === null ? undefined : partsOrLeaf(a, field);
-    const y = b === null ? undefined : partsOrLeaf(b, field);
-    if ((!x && !isNothing(a)) || (!y && !isNothing(b)))
-      return visitOtherShape(x, y);
-    const keys =
-      x && y ? new Set([...x.keys(), ...y.keys()]) : (x ?? y)?.keys();
-    for (const key of keys ?? []) {
-      const left = x?.get(key);
-      const right = y?.get(key);
-      path.push(key);
-      visit(left?.value, right?.value, (right ?? left)!.field, true, true);
-      path.pop();
-    }
-  };
-  /** One side is a leaf where the other has parts (or both are leaves): the parts go or come with the change. */
-  const visitOtherShape = (
-    x: ReadonlyMap<string, Part> | undefined,
-    y: ReadonlyMap<string, Part> | undefined,
-  ): void => {
-    modified.insert(path);
-    for (const { key, value, field } of x?.values() ?? [])
-      removed.graft([...path, key], wholeOf(value, field));
-    for (const { key, value, field } of y?.values() ?? [])
-      added.graft([...path, key], wholeOf(value, field));
-  };
-  /** Compares two objects field by field: equal parts are found on the way, not before. */
-  const visitFields = (
-    x: JsonObject,
-    y: JsonObject,
-    type: PatchSchema | undefined,
-  ): void => {
-    const one = (name: string, left: unknown, right: unknown): void => {
-      if (left === right) return;
-      path.push(`f:${name}`);
-      visit(left, right, fieldNamed(type, name).field, true, true);
-      path.pop();
-    };
-    for (const name in x)
-      one(name, x[name], Object.hasOwn(y, name) ? y[name] : undefined);
-    for (const name in y)
-      if (!Object.hasOwn(x, name)) one(name, undefined, y[name]);
-  };
-  visit(old ?? {}, now, rootField(schema), true, true);
-  return {
-    added: added.build(),
-    modified: modified.build(),
-    removed: removed.build(),
-  };
-}
 
 const isEmptyShape = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : isNothing(value);

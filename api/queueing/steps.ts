@@ -38,3 +38,17 @@ export async function paced<T>(steps: Steps<T>, pause: Pause): Promise<T> {
     if (paused) await paused;
   }
 }
+
+/** Counts small pieces of work: a step has about as many. */
+export class Pace {
+  #pieces = 0;
+
+  constructor(private readonly perStep = 1000) {}
+
+  /** One piece more has been done; is it time for the next step? */
+  isOver(): boolean {
+    if (++this.#pieces < this.perStep) return false;
+    this.#pieces = 0;
+    return true;
+  }
+}

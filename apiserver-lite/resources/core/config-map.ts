@@ -23,19 +23,21 @@ export const configMapStrategy = strategyOf<ConfigMap>({
     const { data = {}, binaryData = {} } = object;
     const problems: FieldError[] = [];
     let bytes = 0;
-    for (const [key, value] of Object.entries(data)) {
-      const field = `data[${key}]`;
-      problems.push(...invalidEach(field, key, dataKeyProblems(key)));
-      if (Object.hasOwn(binaryData, key)) {
+    const hasBoth = object.data && object.binaryData;
+    for (const key of Object.keys(data)) {
+      const wrong = dataKeyProblems(key);
+      if (wrong.length > 0)
+        problems.push(...invalidEach(`data[${key}]`, key, wrong));
+      if (hasBoth && Object.hasOwn(binaryData, key)) {
         problems.push(
           fieldErrors.invalid(
-            field,
+            `data[${key}]`,
             key,
             `duplicate of key present in binaryData`,
           ),
         );
       }
-      bytes += Buffer.byteLength(value);
+      bytes += Buffer.byteLength(data[key]!);
     }
     for (const [key, value] of Object.entries(binaryData)) {
       problems.push(

@@ -7,7 +7,7 @@ import {
 } from "../../../../api/patch/apply.ts";
 import {
   encodeFieldSet,
-  encodingWide,
+  encodingLarge,
   FieldSetBuilder,
   type FieldSet,
 } from "../../../../api/patch/field-set.ts";
@@ -39,6 +39,7 @@ const management = {
   subresource: "",
   nowMs: 0,
   schema: schemaFor("", "v1", "ConfigMap"),
+  large: true,
 };
 
 function wideSet(): FieldSet {
@@ -51,12 +52,12 @@ function wideSet(): FieldSet {
 
 test("a wide set is encoded in steps, as at once", () => {
   const set = wideSet();
-  const { steps } = counted(encodingWide(set));
+  const { steps } = counted(encodingLarge(set));
   expect(steps).toBeGreaterThanOrEqual(4);
   const text = JSON.stringify(encodeFieldSet(set));
   expect(text).toBe(JSON.stringify(encodeFieldSet(wideSet())));
   // Known now.
-  expect(counted(encodingWide(set)).steps).toBe(0);
+  expect(counted(encodingLarge(set)).steps).toBe(0);
 });
 
 test("a wide object is copied in steps, as at once", () => {
@@ -92,4 +93,54 @@ test("creates, updates and applies of a wide object take many steps", () => {
   expect(
     Object.keys((entry!.fieldsV1 as { "f:data": object })["f:data"]),
   ).toHaveLength(count + 1);
+});
+
+test("the fields of a large pod are found in steps, as at once", () => {
+  const pod = (): AnyObject => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", finalizers: ["a/b"], creationTimestamp: "" },
+    spec: {
+      containers: Array.from({ length: 300 }, (_, at) => ({
+        name: `c-${at}`,
+        ports: [{ containerPort: at + 1, protocol: "TCP" }, { hostPort: 1 }],
+        env: [{ name: "B", value: "x" }, { name: "A" }, null],
+        args: ["a", "b"],
+        resources: { requests: { memory: "1Mi", cpu: at } },
+        livenessProbe: null,
+      })),
+      nodeSelector: { [`__proto__`]: "x", b: undefined },
+    },
+    status: { conditions: [{ type: "Ready", lastProbeTime: null }] },
+  });
+  const fieldsOf = (live: AnyObject | undefined, large: boolean) => {
+    const object = pod();
+    if (live) object.metadata.managedFields = live.metadata.managedFields!;
+    const { steps } = counted(
+      updateManagedFields(live, object, {
+        ...management,
+        schema: schemaFor("", "v1", "Pod"),
+        manager: live ? "second" : "first",
+        large,
+      }),
+    );
+    return {
+      steps,
+      entries: JSON.stringify(object.metadata.managedFields),
+      object,
+    };
+  };
+  const whole = fieldsOf(undefined, false);
+  const created = fieldsOf(undefined, true);
+  expect(created.entries).toBe(whole.entries);
+  expect(created.entries).toContain('"f:memory"');
+  expect(created.steps).toBeGreaterThanOrEqual(whole.steps + 4);
+  // Everything but the first container is new to the second manager, and what it removes goes from the first.
+  const live = (): AnyObject => ({
+    ...created.object,
+    spec: { containers: [{ name: "c-0" }, { name: "gone", args: ["x"] }] },
+  });
+  const [once, inSteps] = [fieldsOf(live(), false), fieldsOf(live(), true)];
+  expect(inSteps.entries).toBe(once.entries);
+  expect(inSteps.steps).toBeGreaterThanOrEqual(once.steps + 4);
 });
