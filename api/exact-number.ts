@@ -52,6 +52,12 @@ export function integerOf(value: unknown, bits: 32 | 64): number | undefined {
       : undefined;
 }
 
+export function hasExactNumbers(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (value instanceof ExactNumber) return true;
+  return Object.values(value).some(hasExactNumbers);
+}
+
 /** The tree with doubles for exact numbers, changed in place where it has any (shared trees have none). */
 export function plainNumbers(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;

@@ -5,6 +5,7 @@
 import { ApiError } from "../errors.ts";
 import { ExactNumber, integerOf, plainNumbers } from "../exact-number.ts";
 import { formatDuration, parseDurationMs } from "../duration.ts";
+import { isKnownDocument } from "../patch/field-set.ts";
 import { isJsonObject, jsonKind } from "../patch/json-value.ts";
 import { canonicalQuantity } from "../quantity.ts";
 import type {
@@ -180,11 +181,11 @@ class Conforming {
         return this.#time(value, true);
       case "duration":
         return this.#duration(value);
-      case "raw-extension":
       case "fields-v1":
+        return isKnownDocument(value) ? value : this.#tree(value);
+      case "raw-extension":
       case "json":
-        this.keys += countKeys(value);
-        return plainNumbers(value);
+        return this.#tree(value);
       case "object-or-boolean":
         return typeof value === "boolean"
           ? value
@@ -220,6 +221,11 @@ class Conforming {
       default:
         return 0;
     }
+  }
+
+  #tree(value: unknown): unknown {
+    this.keys += countKeys(value);
+    return plainNumbers(value);
   }
 
   #object(value: unknown, schema: ObjectSchema): Record<string, unknown> {

@@ -1,8 +1,9 @@
 // The JSON text of an object as it is stored and served: kind, apiVersion and metadata come first, and the documents of
 // managed fields, which are up to half of a small object, come from texts that were made once for all objects that share
-// them (api/patch/field-set.ts).
+// them (api/patch/field-set.ts). Of a large object all but the other metadata can be printed before, in steps.
 import type { AnyObject } from "../object.ts";
 import { documentText } from "../patch/field-set.ts";
+import type { Steps } from "../queueing/steps.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
 
 /** JSON with kind and apiVersion first, and a newline at the end; no other newline is in it. */
@@ -11,13 +12,20 @@ export function objectText(object: AnyObject): string {
   const entries = metadata?.managedFields;
   if (!entries || entries.length === 0)
     return `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`;
+  return headOf(object) + entries.map(entryText).join() + tailOf(rest);
+}
+
+/** What comes before the managed fields. */
+function headOf({ kind, apiVersion, metadata }: AnyObject): string {
   const { managedFields: _, ...others } = metadata;
   const head = JSON.stringify({ kind, apiVersion, metadata: others });
+  return `${head.slice(0, -2)}${head.endsWith("{}}") ? "" : ","}"managedFields":[`;
+}
+
+/** What comes behind them. */
+function tailOf(rest: object): string {
   const tail = JSON.stringify(rest);
-  const texts = entries.map(entryText).join();
-  const comma = head.endsWith("{}}") ? "" : ",";
-  const behind = tail === "{}" ? "}" : `,${tail.slice(1)}`;
-  return `${head.slice(0, -2)}${comma}"managedFields":[${texts}]}${behind}\n`;
+  return `]}${tail === "{}" ? "}" : `,${tail.slice(1)}`}\n`;
 }
 
 function entryText(entry: ManagedFieldsEntry): string {
@@ -28,7 +36,36 @@ function entryText(entry: ManagedFieldsEntry): string {
   return `${head.slice(0, -1)}${head === "{}" ? "" : ","}"fieldsV1":${text}}`;
 }
 
+/** What was printed of objects whose bytes are still to be asked for: from the managed fields on. */
+const printed = new WeakMap<Readonly<AnyObject>, Buffer>();
+
+/**
+ * Prints an object that has managed fields in steps, for the next `encodeObject` or `encodeWith`. From here to there
+ * nothing of it may change but the other metadata.
+ */
+export function* printing(object: Readonly<AnyObject>): Steps<void> {
+  const { kind: _, apiVersion: __, metadata, ...rest } = object;
+  const managedFields = metadata?.managedFields ?? [];
+  if (managedFields.length === 0) return;
+  const entries: string[] = [];
+  for (const entry of managedFields) {
+    entries.push(entryText(entry));
+    yield;
+  }
+  const tail = tailOf(rest);
+  yield;
+  printed.set(object, Buffer.from(entries.join() + tail));
+}
+
 /** The same as bytes. */
 export function encodeObject(object: AnyObject): Buffer {
-  return Buffer.from(objectText(object));
+  return encodeWith(object, "");
+}
+
+/** The bytes of an object, and of a text behind them. */
+export function encodeWith(object: AnyObject, behind: string): Buffer {
+  const end = printed.get(object);
+  if (!end) return Buffer.from(objectText(object) + behind);
+  printed.delete(object);
+  return Buffer.concat([Buffer.from(headOf(object)), end, Buffer.from(behind)]);
 }

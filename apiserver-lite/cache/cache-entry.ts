@@ -6,7 +6,7 @@
 // begins with `{"kind":…,"apiVersion":…,` (so that list items can leave these out) and ends with a newline.
 import type { AnyObject } from "../../api/object.ts";
 import type { JsonProjection } from "../printing/json-projection.ts";
-import { copyJson } from "../../api/patch/json-value.ts";
+import { copyObject } from "./object-copy.ts";
 import { deepFreeze } from "../../api/objects/deep-freeze.ts";
 import type { Derived, DerivedBytes } from "./derived-bytes.ts";
 import { endOfMetadata, parseWithout } from "./lean-object.ts";
@@ -103,10 +103,12 @@ export class CacheEntry {
     this.#held = this.#frozen ? new WeakRef(held) : undefined;
   }
 
-  /** A private copy to change. */
+  /** A private copy to change; only the documents of managed fields are shared. */
   copy(): AnyObject {
     const held = this.#held;
-    return held && !(held instanceof WeakRef) ? copyJson(held) : this.#parsed();
+    return held && !(held instanceof WeakRef)
+      ? copyObject(held)
+      : this.#parsed();
   }
 
   field(name: string): string {

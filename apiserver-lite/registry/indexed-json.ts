@@ -6,7 +6,7 @@
 // The line holds its version, the revision the JSON was made for, the labels, and the selectable fields. The JSON holds no
 // raw newline. Values without such a line, or with that of another revision (restored into another store) or version, are
 // parsed.
-import { objectText } from "../../api/codec/object-text.ts";
+import { encodeWith } from "../../api/codec/object-text.ts";
 import type { AnyObject } from "../../api/object.ts";
 import { endOfObject } from "../../api/codec/object-end.ts";
 import {
@@ -43,7 +43,7 @@ export function encodeIndexed(
   const labelsText = JSON.stringify(labels);
   const fieldsText = JSON.stringify(fields);
   const index = `[${VERSION},${revision},${labelsText},${fieldsText}]\n`;
-  const value = Buffer.from(objectText(object) + index);
+  const value = encodeWith(object, index);
   return {
     value,
     json: value.subarray(0, value.length - Buffer.byteLength(index)),

@@ -17,7 +17,7 @@ import {
 import {
   defaultsAfterOwnership,
   manageFields,
-  printOwnership,
+  print,
   refuseProblems,
   setAdmittedDefaults,
   setDefaults,
@@ -168,7 +168,7 @@ async function createOnce(
     }
     if (/^[1-9][0-9]*$/.test(resourceVersion ?? ""))
       throw errors.badRequest(versionGiven);
-    turn = printOwnership(call, object);
+    turn = print(call, object);
     if (turn) await turn;
     const written = await writeObject(call, kind, key, object, 0);
     if (written.ok) return written.entry;

@@ -9,7 +9,7 @@ import {
 import { internalTypeName } from "../../../api/codec/value-type-names.ts";
 import { errors, type ApiError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
-import { plainNumbers } from "../../../api/exact-number.ts";
+import { hasExactNumbers, plainNumbers } from "../../../api/exact-number.ts";
 import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import {
   isJsonObject,
@@ -87,7 +87,11 @@ function decode(
   if (!schema)
     return { object: plainNumbers(changed) as JsonObject, problems: [] };
   if (custom) return conform(changed, schema, strict);
-  if (change.shown) return conform(plainNumbers(changed), schema, strict);
+  // Stored objects have none.
+  if (change.shown) {
+    const exact = hasExactNumbers(change.shown);
+    return conform(exact ? plainNumbers(changed) : changed, schema, strict);
+  }
   const said = changed as Partial<AnyObject>;
   // Without a version the reference decodes into its internal type, whose fields have other names.
   if (!said.apiVersion)

@@ -23,7 +23,7 @@ import {
   changeProblems,
   defaultsAfterOwnership,
   manageFields,
-  printOwnership,
+  print,
   refuseProblems,
   removeObject,
   setAdmittedDefaults,
@@ -141,7 +141,7 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
           entry: unstoredEntry(kind, key, next, live),
           created: false,
         };
-      const turn = printOwnership(call, next);
+      const turn = print(call, next);
       if (turn) await turn;
       const done = await commit(call, kind, key, next, live);
       if (done) {

@@ -6,18 +6,17 @@ import {
   updateManagedFields,
   type FieldManagement,
 } from "../../../api/patch/apply.ts";
-import { documentText } from "../../../api/patch/field-set.ts";
 import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type { AdmissionPlugin } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
 import { noFields } from "../../cache/shared-fields.ts";
-import { encodeObject } from "../../../api/codec/object-text.ts";
+import { encodeObject, printing } from "../../../api/codec/object-text.ts";
 import type { PendingEntry } from "../../cache/cached-resource.ts";
 import { entryOf } from "../../cache/entries.ts";
 import type { PartStrategy } from "../../resources/strategy.ts";
-import type { Call } from "../call.ts";
+import { largeBytes, type Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
@@ -110,21 +109,14 @@ export function manageFields(
   );
 }
 
-/**
- * Makes the texts of a large object's managed fields in turns of their own, so that they are there when the store asks for
- * the object's bytes.
- */
-export function printOwnership(
+/** Makes the text of a large object in turns of its own, so that it is there when the store asks for the object's bytes. */
+export function print(
   call: Call,
-  { metadata }: Readonly<AnyObject>,
+  object: Readonly<AnyObject>,
 ): Promise<void> | undefined {
   const turn = call.nextTurn();
   if (!turn) return undefined;
-  return turn.then(() => {
-    for (const { fieldsV1 } of metadata.managedFields ?? [])
-      if (fieldsV1) documentText(fieldsV1);
-    return call.nextTurn();
-  });
+  return turn.then(() => call.inTurns(printing(object)));
 }
 
 /** Who manages fields through this call, and which there are. */
@@ -138,6 +130,7 @@ export function managementOf(call: Call): FieldManagement {
     nowMs: subresource === "scale" ? undefined : call.clock.now(),
     conflictVersion: subresource === "scale" ? "autoscaling/v1" : undefined,
     schema: endpoint.schema as PatchSchema | undefined,
+    large: call.bytes > largeBytes,
     knows: (apiVersion) => endpoint.knowsVersion(apiVersion),
     resetPaths: resetPathsOf(call),
   };

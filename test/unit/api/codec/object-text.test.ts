@@ -1,10 +1,16 @@
 // The text of an object is its JSON, wherever the documents of its managed fields come from.
-import { objectText } from "../../../../api/codec/object-text.ts";
+import {
+  encodeObject,
+  encodeWith,
+  objectText,
+  printing,
+} from "../../../../api/codec/object-text.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import {
   decodeFieldSet,
   encodeFieldSet,
 } from "../../../../api/patch/field-set.ts";
+import { finish } from "../../../../api/queueing/steps.ts";
 
 const known = encodeFieldSet(
   decodeFieldSet({ "f:data": { ".": {}, "f:a": {} } })!,
@@ -52,4 +58,22 @@ test.each<[string, object]>([
   expect(text.startsWith('{"kind":"ConfigMap","apiVersion":"v1"')).toBe(true);
   expect(text.indexOf("\n")).toBe(text.length - 1);
   expect(JSON.parse(text)).toEqual(whole);
+  finish(printing(whole as AnyObject));
+  expect(encodeWith(whole as AnyObject, "[1]\n").toString()).toBe(
+    `${text}[1]\n`,
+  );
+});
+
+test("what was printed before has the metadata of now, and is used once", () => {
+  const object = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "a", managedFields: [entry(known)] },
+    data: { a: "1" },
+  } as unknown as AnyObject & { data: { a: string } };
+  finish(printing(object));
+  object.metadata.resourceVersion = "7";
+  expect(encodeObject(object).toString()).toBe(objectText(object));
+  object.data.a = "2";
+  expect(encodeObject(object).toString()).toBe(objectText(object));
 });
