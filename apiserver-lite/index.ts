@@ -28,6 +28,17 @@ export { PkiKeeper } from "./bootstrap/pki-keeper.ts";
 export { BootstrapTokenAuthenticator } from "./authentication/bootstrap-token.ts";
 export { createAuthenticator } from "./authentication/create-authenticator.ts";
 export { Issuer } from "./authentication/oidc/issuer.ts";
+export {
+  plainMapping,
+  type ClaimMapping,
+} from "./authentication/oidc/claim-mapping.ts";
+export {
+  expressionMapping,
+  loadExpressionCompiler,
+  type ClaimExpression,
+  type ExpressionCompiler,
+  type MappingRules,
+} from "./authentication/oidc/expression-mapping.ts";
 export { OidcAuthenticator } from "./authentication/oidc/oidc-authenticator.ts";
 export {
   createTokenReview,

@@ -33,7 +33,6 @@ const noDialing =
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
     "egress-selector-config-file": "",
-    "authentication-config": "",
     "service-account-signing-endpoint": "",
     "service-account-lookup": "true",
     "authorization-config": "",

@@ -13,6 +13,8 @@ import {
 interface IssuerOptions {
   /** https://… */
   readonly url: string;
+  /** Where its discovery document is, where it isn't below its URL. */
+  readonly discoveryUrl?: string;
   /** PEM; the machine's roots without it. */
   readonly authority?: string;
   readonly clock: Clock;
@@ -94,7 +96,8 @@ export class Issuer {
 
   async #discover(): Promise<string> {
     const document = (await this.#get(
-      `${this.url.replace(/\/$/, "")}/.well-known/openid-configuration`,
+      this.#options.discoveryUrl ??
+        `${this.url.replace(/\/$/, "")}/.well-known/openid-configuration`,
     )) as { issuer?: string; jwks_uri?: string };
     if (document.issuer !== this.url)
       throw new Error(

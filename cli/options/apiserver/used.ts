@@ -133,6 +133,7 @@ export const usedApiServerOptions: readonly string[] = [
   "authentication-token-webhook-config-file",
   "authentication-token-webhook-cache-ttl",
   "authentication-token-webhook-version",
+  "authentication-config",
   "oidc-issuer-url",
   "oidc-client-id",
   "oidc-ca-file",

@@ -8,6 +8,7 @@ import {
   DEFAULT_ISSUER,
   Issuer,
   OidcAuthenticator,
+  plainMapping,
   parsePolicyFile,
 } from "../../../apiserver-lite/index.ts";
 import type { Clock } from "../../../api/clock.ts";
@@ -19,6 +20,7 @@ import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { readAuthorityFile, readOptionFile } from "../option-files.ts";
+import { structuredAuthentication } from "./structured-authentication.ts";
 import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
 import { createWebhookAuthorizer } from "../../../client/access/access-reviewer.ts";
 
@@ -28,7 +30,9 @@ export interface RemoteAccess {
   readonly authorizers: Readonly<
     Record<"Webhook" | "ABAC", Authorizer | undefined>
   >;
-  /** Begins to fetch what the issuer publishes. */
+  /** What --authentication-config says of requests without credentials: on every path, on these, or on none. */
+  readonly anonymous: boolean | readonly string[] | undefined;
+  /** Begins to fetch what the issuers publish. */
   start(): void;
   close(): Promise<void>;
 }
@@ -137,6 +141,14 @@ const oidcNames = [
   "oidc-signing-algs",
 ];
 
+/** Without the option the issuer's URL and #, but not for the claim email; "-" is none. */
+function usernamePrefix(values: OptionValues, issuerUrl: string): string {
+  const given = values.optionalText("oidc-username-prefix");
+  if (given === "-") return "";
+  if (given !== undefined) return given;
+  return values.text("oidc-username-claim") === "email" ? "" : `${issuerUrl}#`;
+}
+
 function oidc(
   values: OptionValues,
   clock: Clock,
@@ -172,13 +184,15 @@ function oidc(
     issuer,
     authenticator: new OidcAuthenticator({
       issuer,
-      clientId,
+      clientIds: [clientId],
       algorithms: values.list("oidc-signing-algs"),
-      usernameClaim: values.text("oidc-username-claim"),
-      usernamePrefix: values.optionalText("oidc-username-prefix"),
-      groupsClaim: values.optionalText("oidc-groups-claim"),
-      groupsPrefix: values.text("oidc-groups-prefix"),
-      requiredClaims: values.map("oidc-required-claim"),
+      mapping: plainMapping({
+        usernameClaim: values.text("oidc-username-claim"),
+        usernamePrefix: usernamePrefix(values, url),
+        groupsClaim: values.optionalText("oidc-groups-claim"),
+        groupsPrefix: values.text("oidc-groups-prefix"),
+        requiredClaims: values.map("oidc-required-claim"),
+      }),
       audiences: apiAudiences(values),
       clock,
     }),
@@ -233,20 +247,40 @@ export async function remoteAccess(
     "authorization-webhook-config-file",
   );
   const connect = oidc(values, clock, logger);
+  const issuers = values.list("service-account-issuer");
+  const structured = await structuredAuthentication({
+    values,
+    audiences: apiAudiences(values),
+    ownIssuers: issuers.length > 0 ? issuers : [DEFAULT_ISSUER],
+    clock,
+    logger,
+  });
+  if (structured)
+    for (const name of ["oidc-issuer-url", ...oidcNames])
+      if (values.isSet(name))
+        throw new UsageError(
+          `--authentication-config and --${name} exclude each other`,
+        );
   const policy = abac(values);
   return {
     tokens: [
       ...(connect ? [connect.authenticator] : []),
+      ...(structured ? [structured] : []),
       ...(tokenHook ? [tokenWebhook(tokenHook, values)] : []),
     ],
     authorizers: {
       Webhook: accessHook && accessWebhook(accessHook, values, logger),
       ABAC: policy,
     },
-    start: () => connect?.issuer.start(),
+    anonymous: structured?.anonymous,
+    start() {
+      connect?.issuer.start();
+      structured?.start();
+    },
     async close() {
       await Promise.all([
         connect?.issuer.close(),
+        structured?.close(),
         tokenHook?.close(),
         accessHook?.close(),
       ]);

@@ -201,15 +201,17 @@ function tokenAuthenticators(
 function anonymousAccess({
   values,
   pki,
+  remote,
   logger,
 }: SecurityOptions): boolean | readonly string[] {
   const everything = values.list("authorization-mode").includes("AlwaysAllow");
   const anonymous =
-    values.isSet("anonymous-auth") || !pki
+    remote.anonymous ??
+    (values.isSet("anonymous-auth") || !pki
       ? values.flag("anonymous-auth")
       : values.flag("enable-bootstrap-token-auth") && !everything
         ? [...publicPaths, clusterInfoPath]
-        : publicPaths;
+        : publicPaths);
   if (anonymous !== true || !everything) return anonymous;
   logger.warn(
     "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer",
