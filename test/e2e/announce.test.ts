@@ -4,8 +4,6 @@ import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
-jest.setTimeout(90_000);
-
 let lan: NodeMachines;
 let one: NodeMachine;
 let two: NodeMachine;
@@ -154,10 +152,10 @@ beforeAll(async () => {
       },
     },
   });
-  await kubectl("rollout", "status", "daemonset/web", "--timeout=40s");
-}, 80_000);
+  await kubectl("rollout", "status", "daemonset/web", "--timeout=60s");
+});
 
-afterAll(() => lan?.clean(), 60_000);
+afterAll(() => lan?.clean());
 
 test("one node answers for an address, of both families, for the Service's ports alone", async () => {
   await apply(service("a"));
@@ -204,7 +202,7 @@ test("nodes share the addresses, and those of a node that is cut off move, back 
     await eventually(() => ask(address, 80) !== "" && known(address) !== "");
   lan.router("ip", "link", "set", two.port, "down");
   await eventually(() => moving.every((each) => has(one, each)), {
-    timeoutMs: 25_000,
+    timeoutMs: 60_000,
     what: "the other node to take the addresses",
   });
   for (const address of moving) {
@@ -217,7 +215,7 @@ test("nodes share the addresses, and those of a node that is cut off move, back 
   lan.router("ip", "link", "set", two.port, "up");
   await eventually(
     () => moving.every((each) => has(two, each) && !has(one, each)),
-    { timeoutMs: 25_000, what: "the addresses to come back" },
+    { timeoutMs: 60_000, what: "the addresses to come back" },
   );
   for (const address of moving)
     await eventually(
@@ -247,7 +245,7 @@ test("externalTrafficPolicy Local: a node with an endpoint announces", async () 
     await Promise.all(["a", "b", "c", "d"].map((name) => addresses(name)))
   ).flat();
   await eventually(() => all.every((each) => has(one, each)), {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     what: "the node with the endpoint to have all",
   });
 });

@@ -16,11 +16,11 @@ beforeAll(async () => {
       tar,
     ]),
   ).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await orbit?.clean();
-}, 60_000);
+});
 
 const server =
   "mkdir /www; echo hello > /www/index.html; exec httpd -f -p 80 -h /www";
@@ -61,8 +61,8 @@ async function apply(...texts: string[]): Promise<void> {
 async function ready(...names: string[]): Promise<void> {
   expect(
     await orbit.kubectl(
-      ["wait", "--for=condition=Ready", "--timeout=25s", "pod", ...names],
-      { timeoutMs: 30_000 },
+      ["wait", "--for=condition=Ready", "--timeout=60s", "pod", ...names],
+      { timeoutMs: 90_000 },
     ),
   ).toMatchObject({ code: 0 });
 }
@@ -71,7 +71,7 @@ async function reaches(from: string, host: string): Promise<boolean> {
   const { stdout } = await orbit.kubectl(
     // The wget of Debian's busybox crashes when it is given a time limit.
     `exec ${from} -- timeout 1 wget -q -O - http://${host}`,
-    { timeoutMs: 15_000 },
+    { timeoutMs: 60_000 },
   );
   return stdout === "hello\n";
 }
@@ -103,7 +103,7 @@ test("pods, a Service and probes under policies", async () => {
   await orbit.kubectl("delete networkpolicy --all");
   await orbit.kubectl("label pod other app=other --overwrite");
   await eventually(() => reaches("other", address));
-}, 90_000);
+});
 
 test("a pod is isolated from its first packet on", async () => {
   const { stdout: address } = await orbit.kubectl(
@@ -124,4 +124,4 @@ test("a pod is isolated from its first packet on", async () => {
     async () => (await orbit.kubectl("logs early")).stdout,
   );
   expect(log.split("\n")).toContain("isolated");
-}, 60_000);
+});

@@ -23,11 +23,11 @@ describe.each(runtimeKinds)("%s", (runtime) => {
       code: 0,
       stdout: "loaded docker.io/library/busybox:latest\n",
     });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await orbit?.clean();
-  }, 60_000);
+  });
 
   const pod = (name: string, words: string) => `
 apiVersion: v1
@@ -48,7 +48,7 @@ spec:
   const running = (name: string, what = name) =>
     eventually(
       async () => (await podField(name, "{.status.phase}")) === "Running",
-      { timeoutMs: 15_000, intervalMs: 100, what: `${what} to run` },
+      { timeoutMs: 60_000, intervalMs: 100, what: `${what} to run` },
     );
 
   test("the node is Ready and kubectl sees it", async () => {
@@ -71,20 +71,29 @@ spec:
       );
       const name = `web-${node()}`;
       await running(name);
-      expect((await orbit.kubectl(["logs", name])).stdout).toBe(
-        "hello from a file\n",
+      await eventually(
+        async () =>
+          (await orbit.kubectl(["logs", name])).stdout ===
+          "hello from a file\n",
+        { what: "what it writes" },
       );
-    }, 30_000);
+    });
 
     test("kubectl top shows what it and the node use, without an add-on", async () => {
       const name = `web-${node()}`;
-      const top = await orbit.kubectl(["top", "pod", name, "--no-headers"]);
-      expect(top.stderr).toBe("");
-      expect(top.stdout).toMatch(new RegExp(`^${name} +\\d+m +\\d+Mi`));
-      expect((await orbit.kubectl("top node --no-headers")).stdout).toMatch(
-        /^\S+ +\d+m +\d+% +\d+Mi +\d+%/,
-      );
-    }, 30_000);
+      // A figure of processor time needs two looks.
+      await eventually(async () => {
+        const top = await orbit.kubectl(["top", "pod", name, "--no-headers"]);
+        expect(top.stderr).toBe("");
+        expect(top.stdout).toMatch(new RegExp(`^${name} +\\d+m +\\d+Mi`));
+        return true;
+      });
+      await eventually(async () => {
+        const { stdout } = await orbit.kubectl("top node --no-headers");
+        expect(stdout).toMatch(/^\S+ +\d+m +\d+% +\d+Mi +\d+%/);
+        return true;
+      });
+    });
 
     test("is replaced when the file changes and goes with it", async () => {
       const file = path.join(orbit.manifests, "web.yaml");
@@ -93,14 +102,14 @@ spec:
       await eventually(
         async () =>
           (await orbit.kubectl(["logs", name])).stdout === "changed\n",
-        { timeoutMs: 15_000, intervalMs: 100, what: "the new pod" },
+        { timeoutMs: 60_000, intervalMs: 100, what: "the new pod" },
       );
       fs.rmSync(file);
       await eventually(
         async () => (await orbit.kubectl(["get", "pod", name])).code !== 0,
-        { timeoutMs: 15_000, intervalMs: 100, what: "the pod to go" },
+        { timeoutMs: 60_000, intervalMs: 100, what: "the pod to go" },
       );
-    }, 45_000);
+    });
 
     test("a broken file is reported and keeps nothing else from running", async () => {
       fs.writeFileSync(
@@ -108,7 +117,6 @@ spec:
         "apiVersion: v1\nkind: Pod\nmetadata: {name: [\n",
       );
       await eventually(() => /bad\.yaml/.test(orbit.log()), {
-        timeoutMs: 5000,
         what: "a log line naming the file",
       });
       fs.rmSync(path.join(orbit.manifests, "bad.yaml"));
@@ -139,7 +147,7 @@ spec:
       async () => (await orbit.kubectl("get configmap settings")).code !== 0,
       { what: "the ConfigMap to go", intervalMs: 100 },
     );
-  }, 30_000);
+  });
 
   describe("a Deployment", () => {
     const deployment = `
@@ -162,8 +170,8 @@ spec:
         await orbit.kubectl("apply -f -", { stdin: deployment }),
       ).toMatchObject({ code: 0 });
       expect(
-        await orbit.kubectl("rollout status deployment/three --timeout=20s", {
-          timeoutMs: 25_000,
+        await orbit.kubectl("rollout status deployment/three --timeout=60s", {
+          timeoutMs: 60_000,
         }),
       ).toMatchObject({ code: 0 });
       const [first] = (
@@ -182,12 +190,12 @@ spec:
             ])
           ).stdout === "3",
         {
-          timeoutMs: 15_000,
+          timeoutMs: 60_000,
           intervalMs: 100,
           what: "three ready replicas",
         },
       );
-    }, 60_000);
+    });
 
     test("kubectl exec runs a command in one of them", async () => {
       const done = await orbit.kubectl([
@@ -200,7 +208,7 @@ spec:
       ]);
       expect(done.stdout).toBe("out\n");
       expect(done.stderr).toContain("exit code 3");
-    }, 30_000);
+    });
 
     test("survives kill -9 of the daemon: its containers are adopted, not restarted", async () => {
       const identities = async () =>
@@ -217,27 +225,33 @@ spec:
           .split("\n")
           .filter(Boolean)
           .sort();
-      const before = await identities();
-      expect(before).toHaveLength(3);
+      // The one that replaced the deleted pod too.
+      const before = await eventually(async () => {
+        const all = await identities();
+        expect(all).toEqual(
+          Array(3).fill(expect.stringMatching(/^\S+ \w+:\/\/\w+ 0$/)),
+        );
+        return all;
+      });
       expect(await orbit.stop("SIGKILL")).toBeNull();
       orbit = await orbit.restart();
       expect(await identities()).toEqual(before);
       expect(
         (
-          await orbit.kubectl("delete deployment three --timeout=20s", {
-            timeoutMs: 25_000,
+          await orbit.kubectl("delete deployment three --timeout=60s", {
+            timeoutMs: 60_000,
           })
         ).code,
       ).toBe(0);
       await eventually(
         async () =>
           (await orbit.kubectl("get pods -l app=three -o name")).stdout === "",
-        { timeoutMs: 15_000, intervalMs: 100, what: "the pods to go" },
+        { timeoutMs: 60_000, intervalMs: 100, what: "the pods to go" },
       );
-    }, 90_000);
+    });
   });
 
   test("SIGTERM ends the daemon cleanly with 0", async () => {
     expect(await orbit.stop("SIGTERM")).toBe(0);
-  }, 20_000);
+  });
 });

@@ -18,10 +18,10 @@ beforeAll(async () => {
     path.join(machine.var, "busybox.tar"),
   );
   await machine.boot();
-}, 90_000);
+});
 afterAll(async () => {
   await machine?.clean();
-}, 150_000);
+});
 
 const sh = (script: string): Promise<string> => machine.sh(script);
 
@@ -96,4 +96,4 @@ EOF
       )) === "",
     { timeoutMs: 30_000, intervalMs: 300, what: "the slice to go" },
   );
-}, 100_000);
+});

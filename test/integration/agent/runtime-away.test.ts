@@ -53,11 +53,12 @@ test("the runtime goes away and comes back: pods go on, what was asked meanwhile
     what: "recovery",
   });
   await eventually(() => running("meanwhile"));
-  expect(running("before")!.status!.containerStatuses![0]).toMatchObject({
+  const after = await eventually(() => running("before"));
+  expect(after.status!.containerStatuses![0]).toMatchObject({
     containerID: before.status!.containerStatuses![0]!.containerID,
     restartCount: 0,
   });
-  await agent.healthy();
+  await eventually(() => agent.healthy().then(() => true));
   expect(
     api
       .all<Pod>(pods)
@@ -76,7 +77,6 @@ test("an agent started before its runtime waits for it", async () => {
   await away.start();
   await eventually(
     () => podOf(agent, "before-test-node")?.status?.phase === "Running",
-    { timeoutMs: 15_000 },
   );
   await agent.stop();
 }, 60_000);

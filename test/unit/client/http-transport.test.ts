@@ -32,7 +32,8 @@ async function clientOf(
 afterEach(async () => {
   await close?.();
   server?.closeAllConnections();
-  await new Promise((resolve) => server?.close(resolve));
+  if (server) await new Promise((resolve) => server!.close(resolve));
+  server = close = undefined;
 });
 
 const json = (response: ServerResponse, body: unknown, code = 200) => {
