@@ -29,9 +29,14 @@ describe.each(runtimeKinds)("%s", (kind) => {
   beforeAll(async () => {
     part = await startPrivateRuntime({ kind });
     part.runtime.subscribe((event) => events.push(event));
-  }, 60_000);
+  });
 
-  afterAll(() => part?.dispose(), 60_000);
+  // What a test that failed left would make others fail: an image that is in use, an address that is taken.
+  afterEach(async () => {
+    const left = await part?.runtime.listPodSandboxes().catch(() => []);
+    for (const { id } of left ?? []) await remove(id).catch(() => undefined);
+  });
+  afterAll(() => part?.dispose());
 
   async function text(stream: Readable | undefined): Promise<string> {
     const parts: Buffer[] = [];
@@ -161,7 +166,7 @@ describe.each(runtimeKinds)("%s", (kind) => {
     const result = await runtime.execSync(
       containerId,
       ["sh", "-c", "echo out; echo err >&2; exit 4"],
-      5000,
+      30_000,
     );
     expect(result.stdout.toString()).toBe("out\n");
     expect(result.stderr.toString()).toBe("err\n");
@@ -178,10 +183,10 @@ describe.each(runtimeKinds)("%s", (kind) => {
         /^rpc error: code = Unimplemented desc = .*CheckpointContainer/,
       ) as string,
     });
-    expect(await code(runtime.execSync(containerId, ["nope"], 1000))).toBe(
+    expect(await code(runtime.execSync(containerId, ["nope"], 30_000))).toBe(
       "unknown",
     );
-    expect(await code(runtime.execSync("nope", ["true"], 1000))).toBe(
+    expect(await code(runtime.execSync("nope", ["true"], 30_000))).toBe(
       "not-found",
     );
     await remove(sandboxId);
@@ -214,7 +219,11 @@ describe.each(runtimeKinds)("%s", (kind) => {
 
     const terminal = await runtime.exec(
       containerId,
-      ["sh", "-c", "sleep 0.1; stty size"],
+      [
+        "sh",
+        "-c",
+        'until [ "$(stty size 2>/dev/null)" = "43 101" ]; do sleep 0.05; done; stty size',
+      ],
       { ...all, tty: true },
     );
     terminal.resize({ width: 101, height: 43 });
@@ -258,19 +267,22 @@ describe.each(runtimeKinds)("%s", (kind) => {
     await runtime.execSync(
       containerId,
       ["sh", "-c", "(sleep 0.05 &) ; (true &)"],
-      5000,
+      30_000,
     );
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const { stdout } = await runtime.execSync(
-      containerId,
-      [
-        "sh",
-        "-c",
-        "grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null; cat /proc/1/comm",
-      ],
-      5000,
-    );
-    expect(stdout.toString()).toBe("pause\n");
+    // The shell of the call itself, the one that sleeps, pause and what the shell runs: all orphans have gone, unreaped by none.
+    await eventually(async () => {
+      const { stdout } = await runtime.execSync(
+        containerId,
+        [
+          "sh",
+          "-c",
+          "grep -l '^Name:.sleep' /proc/[0-9]*/status 2>/dev/null | wc -l; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null; cat /proc/1/comm",
+        ],
+        30_000,
+      );
+      expect(stdout.toString()).toBe("1\npause\n");
+      return true;
+    });
     await remove(sandboxId);
   });
 
@@ -278,7 +290,7 @@ describe.each(runtimeKinds)("%s", (kind) => {
     const { runtime } = part;
     const { sandboxId, containerId } = await run(
       "oom",
-      "sleep 0.3; tail /dev/zero",
+      "until [ -e /go ]; do sleep 0.05; done; tail /dev/zero",
       { resources: { memoryLimitBytes: 16 * 1024 * 1024, cpuShares: 64 } },
     );
     await runtime.updateContainerResources(containerId, {
@@ -295,17 +307,22 @@ describe.each(runtimeKinds)("%s", (kind) => {
     expect(stats.find(({ id }) => id === containerId)).toMatchObject({
       name: "c",
     });
+    const { pid } = await runtime.containerStatus(containerId, true);
+    fs.writeFileSync(`/proc/${pid}/root/go`, "");
     await eventually(
       async () =>
         (await runtime.containerStatus(containerId)).state === "exited",
     );
-    expect(await runtime.containerStatus(containerId)).toMatchObject({
-      exitCode: 137,
-      reason: "OOMKilled",
+    await eventually(async () => {
+      expect(await runtime.containerStatus(containerId)).toMatchObject({
+        exitCode: 137,
+        reason: "OOMKilled",
+      });
+      return true;
     });
-    expect(
+    await eventually(() =>
       events.some(({ type, id }) => type === "oom" && id === containerId),
-    ).toBe(true);
+    );
     await remove(sandboxId);
   });
 
@@ -542,7 +559,8 @@ describe.each(runtimeKinds)("%s", (kind) => {
     await part.daemon.stop();
     const start = performance.now();
     expect(await code(runtime.version())).toBe("unavailable");
-    expect(performance.now() - start).toBeLessThan(1000);
+    // Far below any call's own deadline.
+    expect(performance.now() - start).toBeLessThan(5000);
     expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
     const before = events.filter(({ type }) => type === "lost").length;
     await part.restart();
