@@ -14,8 +14,6 @@ import {
 } from "../support/openssl-certificates.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
-jest.setTimeout(60_000);
-
 const image = "docker.io/library/busybox:latest";
 const manifests = `
 apiVersion: v1
@@ -138,15 +136,17 @@ beforeAll(async () => {
   }).catch(async (error: Error) => {
     throw new Error(`${error.message}\n${machine.log().slice(-4000)}`);
   });
-}, 90_000);
+});
 
-afterAll(() => lan?.clean(), 60_000);
+afterAll(() => lan?.clean());
 
 test("ConfigMaps, Secrets, claims and Services of the directory serve its pods", async () => {
-  const text = await ctlText("logs", "web-solo");
-  expect(text).toMatch(
-    /^word sesame, page hello, count x, service 10\.43\.\d+\.\d+$/m,
-  );
+  await eventually(async () => {
+    expect(await ctlText("logs", "web-solo")).toMatch(
+      /^word sesame, page hello, count x, service 10\.43\.\d+\.\d+$/m,
+    );
+    return true;
+  });
 });
 
 const inClient = (script: string): Promise<string> =>
@@ -312,7 +312,7 @@ describe("orbitctl against the agent's port", () => {
     await eventually(
       async () =>
         /leaf hello, count xx,/.test((await ctl("logs", "web-solo")).stdout),
-      { timeoutMs: 20_000, what: "the second pod" },
+      { timeoutMs: 60_000, what: "the second pod" },
     );
   });
 

@@ -796,29 +796,20 @@ beforeAll(async () => {
     async () => (await orbit.kubectl("get sa default")).code === 0,
   );
   await apply([...others, ...Object.values(cases).map(([each]) => each)]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await orbit?.clean();
-}, 60_000);
+});
 
-test.each(Object.entries(cases))(
-  "%s",
-  async (_, [{ metadata }, wanted]) => {
-    const status = await until(metadata.name, ended, 60_000);
-    const { stdout } = await orbit.kubectl([
-      "logs",
-      metadata.name,
-      "-c",
-      "main",
-    ]);
-    expect({ log: stdout, phase: status.phase }).toEqual({
-      log: typeof wanted === "string" ? wanted : expect.stringMatching(wanted),
-      phase: "Succeeded",
-    });
-  },
-  70_000,
-);
+test.each(Object.entries(cases))("%s", async (_, [{ metadata }, wanted]) => {
+  const status = await until(metadata.name, ended, 60_000);
+  const { stdout } = await orbit.kubectl(["logs", metadata.name, "-c", "main"]);
+  expect({ log: stdout, phase: status.phase }).toEqual({
+    log: typeof wanted === "string" ? wanted : expect.stringMatching(wanted),
+    phase: "Succeeded",
+  });
+});
 
 test("termination messages", async () => {
   const message = async (name: string): Promise<string> =>
@@ -828,7 +819,7 @@ test("termination messages", async () => {
   expect(await message("term-log")).toBe("DONE");
   expect(await message("term-empty")).toBe("");
   expect(await message("term-path")).toBe("DONE");
-}, 60_000);
+});
 
 test("init containers", async () => {
   const failed = await until("init-fails", ended);
@@ -856,7 +847,7 @@ test("init containers", async () => {
   expect(runs.conditions).toContainEqual(
     expect.objectContaining({ type: "Initialized", status: "True" }),
   );
-}, 60_000);
+});
 
 test("expected status of containers that exit", async () => {
   await until(
@@ -874,7 +865,7 @@ test("expected status of containers that exit", async () => {
     never.phase,
     never.containerStatuses[0].state.terminated.exitCode,
   ]).toEqual(["Failed", 3]);
-}, 90_000);
+});
 
 test("activeDeadlineSeconds may be lowered", async () => {
   await until("deadline", (status) => status.phase === "Running");
@@ -889,7 +880,7 @@ test("activeDeadlineSeconds may be lowered", async () => {
     phase: "Failed",
     reason: "DeadlineExceeded",
   });
-}, 40_000);
+});
 
 test("probes", async () => {
   await until(
@@ -919,7 +910,7 @@ test("probes", async () => {
     ready: false,
     restartCount: 0,
   });
-}, 60_000);
+});
 
 test("subpaths that lead elsewhere keep a pod from starting, until they are mended", async () => {
   for (const name of ["bad-subpath", "abs-subpath", "fix-subpath"])
@@ -940,14 +931,14 @@ test("subpaths that lead elsewhere keep a pod from starting, until they are mend
     "mysubpath=mypath",
   ]);
   await until("fix-subpath", (status) => status.phase === "Running", 60_000);
-}, 100_000);
+});
 
 test("updates of config maps and annotations reach the volume", async () => {
   await until("updates", (status) => status.phase === "Running");
   const logs = async (): Promise<string> =>
     (await orbit.kubectl(["logs", "updates"])).stdout;
   await eventually(async () => (await logs()).includes("old-value"), {
-    timeoutMs: 10_000,
+    timeoutMs: 30_000,
     what: "old",
   });
   await orbit.kubectl([
@@ -970,14 +961,14 @@ test("updates of config maps and annotations reach the volume", async () => {
       return text.includes("new-value") && text.includes('builder="foo"');
     },
     // Long before the volumes of all pods are compared with the API.
-    { timeoutMs: 15_000, what: "the new values" },
+    { timeoutMs: 60_000, what: "the new values" },
   );
-}, 40_000);
+});
 
 test("a post-start hook runs", async () => {
   await until("hooks", ended);
   expect((await orbit.kubectl(["logs", "hooks"])).stdout).toBe("started\n");
-}, 40_000);
+});
 
 test("an ephemeral container starts in a running pod", async () => {
   await until("debugged", (status) => status.phase === "Running");
@@ -1001,10 +992,12 @@ test("an ephemeral container starts in a running pod", async () => {
       status.ephemeralContainerStatuses?.[0].state.running !== undefined,
     30_000,
   );
-  expect((await orbit.kubectl(["logs", "debugged", "-c", "eph"])).stdout).toBe(
-    "polo\n",
+  await eventually(
+    async () =>
+      (await orbit.kubectl(["logs", "debugged", "-c", "eph"])).stdout ===
+      "polo\n",
   );
-}, 60_000);
+});
 
 test("QoS class and the overhead of a runtime class", async () => {
   expect(
@@ -1020,7 +1013,7 @@ test("QoS class and the overhead of a runtime class", async () => {
     stdin: list([pod("rc", container("true"), { runtimeClassName: "absent" })]),
   });
   expect(unknown.stderr).toMatch(/RuntimeClass "absent" not found/);
-}, 40_000);
+});
 
 test("sysctls that are none are refused", async () => {
   const { stderr } = await orbit.kubectl("create -f -", {
