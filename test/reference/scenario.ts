@@ -16,6 +16,8 @@ export interface CallOptions {
   meanwhile?: () => Promise<void>;
   /** Not compared: only the way to another step. */
   silent?: boolean;
+  /** Sent again until this is the answer, a hundred times at most: for what the time between two steps decides. */
+  until?: (answer: Answer) => boolean;
   /** Of the headers only warnings are compared. */
   lean?: boolean;
   /** What is kept of the body; default all of it. */
@@ -176,7 +178,10 @@ export async function play(
     async call(label, method, path, options = {}) {
       if (!options.silent && label in recording)
         throw new Error(`two steps are called ${label}`);
-      const answer = await send(target, method, path, options);
+      const { until = () => true } = options;
+      let answer = await send(target, method, path, options);
+      for (let more = 0; more < 100 && !until(answer); more++)
+        answer = await send(target, method, path, options);
       own(answer.body);
       if (!options.silent) {
         const shown = normalise(answer, options.keep);
