@@ -65,6 +65,11 @@ interface Candidate extends ProxyEndpoint {
 }
 
 const defaultAffinitySeconds = 10_800;
+/** Labels, of any value, of Services that the reference's proxy leaves alone. */
+const otherwiseServed = [
+  "service.kubernetes.io/service-proxy-name",
+  "service.kubernetes.io/headless",
+];
 
 /** In one form each: texts of objects become a part of scripts, where one that nft can't read would stop all rules. */
 function ofFamily(
@@ -195,7 +200,7 @@ export function proxyPorts(
     !spec ||
     spec.type === "ExternalName" ||
     ips.includes("None") ||
-    metadata.labels?.["service.kubernetes.io/service-proxy-name"] !== undefined
+    otherwiseServed.some((label) => metadata.labels?.[label] !== undefined)
   )
     return [];
   const [clusterIp] = ofFamily(ips, family);

@@ -74,6 +74,17 @@ test("addresses have one form each, and what is none is left out", () => {
   expect(six.externalIps).toEqual(["2001:db8::1"]);
 });
 
+test.each(["service-proxy-name", "headless"])(
+  "a Service with the label %s is left to others",
+  (label) => {
+    const plain = service({});
+    const labels = { [`service.kubernetes.io/${label}`]: "" };
+    const labelled = { ...plain, metadata: { ...plain.metadata, labels } };
+    expect(proxyPorts(plain, [], node, 4)).toHaveLength(1);
+    expect(proxyPorts(labelled, [], node, 4)).toEqual([]);
+  },
+);
+
 test("addresses of load balancers that pass connections on themselves have no rules", () => {
   expect(read({}, 4).loadBalancerIps).toEqual(["198.51.100.7"]);
   expect(read({}, 6).loadBalancerIps).toEqual(["2001:db8::7"]);
