@@ -34,6 +34,19 @@ import { useTempDirectories } from "../../../support/temp-directory.ts";
 import pino from "pino";
 
 const directories = useTempDirectories();
+
+/** A pod's release writes the file behind the caller's back: its end is waited for before the directory goes. */
+const saves: Promise<unknown>[] = [];
+class WatchedCpuCheckpoint extends CpuCheckpoint {
+  override save(...state: Parameters<CpuCheckpoint["save"]>): Promise<void> {
+    const saving = super.save(...state);
+    saves.push(saving);
+    return saving;
+  }
+}
+afterEach(async () => {
+  await Promise.all(saves.splice(0));
+});
 /** Cores {0,4} {1,5} | {2,6} {3,7}. */
 const machine: MachineShape = {
   sockets: 2,
@@ -62,7 +75,10 @@ function cpus(
     policy: parseCpuPolicyOptions(options.policy ?? {}, on),
     reservedCount: options.reservedCount ?? (reservedCpus.length || 1),
     reservedCpus,
-    checkpoint: new CpuCheckpoint(options.directory ?? directories(), "static"),
+    checkpoint: new WatchedCpuCheckpoint(
+      options.directory ?? directories(),
+      "static",
+    ),
     onChange: options.onChange ?? (() => undefined),
     onSaveFailure(error) {
       throw error;

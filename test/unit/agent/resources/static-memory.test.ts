@@ -25,6 +25,19 @@ import { writeMachine } from "../../../support/machine-tree.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
+
+/** A pod's release writes the file behind the caller's back: its end is waited for before the directory goes. */
+const saves: Promise<unknown>[] = [];
+class WatchedMemoryCheckpoint extends MemoryCheckpoint {
+  override save(...state: Parameters<MemoryCheckpoint["save"]>): Promise<void> {
+    const saving = super.save(...state);
+    saves.push(saving);
+    return saving;
+  }
+}
+afterEach(async () => {
+  await Promise.all(saves.splice(0));
+});
 const gi = 2 ** 30;
 const logger = pino({ level: "silent" });
 
@@ -48,7 +61,7 @@ function memory(
   return new StaticMemory({
     nodes: machine().nodes,
     reserved: parseReservedMemory([reserved]),
-    checkpoint: new MemoryCheckpoint(directory, "Static"),
+    checkpoint: new WatchedMemoryCheckpoint(directory, "Static"),
     logger,
   });
 }
