@@ -171,21 +171,17 @@ export class Listener {
       });
     }
     const http1 = this.#server as Server;
+    // Node would make a request and a response of its own of each HTTP/2 stream as soon as "request" is listened to.
+    http1.removeAllListeners("newListener");
     http1.on("connection", (socket: Socket) => this.#admit(socket));
-    http1.on(
-      "request",
-      (request: IncomingMessage, response: ServerResponse) => {
+    for (const [event, waits] of [
+      ["request", false],
+      ["checkContinue", true],
+    ] as const)
+      http1.on(event, (request: IncomingMessage, response: ServerResponse) => {
         if (request.httpVersionMajor !== 2)
-          this.#onRequest(request, response, false);
-      },
-    );
-    http1.on(
-      "checkContinue",
-      (request: IncomingMessage, response: ServerResponse) => {
-        if (request.httpVersionMajor !== 2)
-          this.#onRequest(request, response, true);
-      },
-    );
+          this.#onRequest(request, response, waits);
+      });
     http1.on(
       "upgrade",
       (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -1,4 +1,5 @@
-// How many connections a port takes, and which one goes for a new one.
+// How many connections a port takes, and which one goes for a new one; streams of HTTP/2.
+import * as http2 from "node:http2";
 import type * as net from "node:net";
 import * as tls from "node:tls";
 import { once } from "node:events";
@@ -8,7 +9,7 @@ import {
   issueCertificate,
   YEAR_MS,
 } from "../../../api/pki/certificate.ts";
-import type { Exchange } from "../../../http-kit/exchange.ts";
+import type { Exchange, Http2Exchange } from "../../../http-kit/exchange.ts";
 import { Listener } from "../../../http-kit/listener.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -158,4 +159,17 @@ describe("many header fields", () => {
     );
     expect(held).toHaveLength(before);
   });
+});
+
+test("a stream of HTTP/2 is handled once, without a request of Node's own", async () => {
+  const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+    ca: ca.certificate,
+  });
+  client.request({ ":path": "/held", expect: "100-continue" });
+  await eventually(() => held.length === 1);
+  const { http2Stream } = held[0] as Http2Exchange;
+  // Node's compatibility layer would listen to it, and answer the expectation.
+  expect(http2Stream.listenerCount("wantTrailers")).toBe(0);
+  expect(http2Stream.headersSent).toBe(false);
+  client.destroy();
 });
