@@ -284,7 +284,8 @@ export class Http2Exchange implements Exchange {
     return this.headers[":method"] as string;
   }
   get url(): string {
-    return this.headers[":path"] as string;
+    // CONNECT names no path.
+    return (this.headers[":path"] as string | undefined) ?? "";
   }
   get body(): Readable {
     return this.http2Stream;

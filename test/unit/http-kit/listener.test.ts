@@ -41,7 +41,7 @@ beforeEach(async () => {
     logger: pino({}, { write: (line: string) => void warnings.push(line) }),
     handle: (exchange) => {
       if (exchange.url === "/held") held.push(exchange);
-      else exchange.respond(200, {}, "ok");
+      else exchange.respond(200, { "x-path": String(exchange.url) }, "ok");
     },
   });
   await listener.listen();
@@ -171,5 +171,20 @@ test("a stream of HTTP/2 is handled once, without a request of Node's own", asyn
   // Node's compatibility layer would listen to it, and answer the expectation.
   expect(http2Stream.listenerCount("wantTrailers")).toBe(0);
   expect(http2Stream.headersSent).toBe(false);
+  client.destroy();
+});
+
+test("CONNECT over HTTP/2 names no path", async () => {
+  const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+    ca: ca.certificate,
+  });
+  const stream = client.request({
+    ":method": "CONNECT",
+    ":authority": "example.com:443",
+  });
+  const [headers] = (await once(stream, "response")) as [
+    http2.IncomingHttpHeaders,
+  ];
+  expect(headers["x-path"]).toBe("");
   client.destroy();
 });
