@@ -296,7 +296,8 @@ class RuleReader {
     required: Record<string, string>;
     rules: MappingRules["claimRules"];
   } {
-    const required: Record<string, string> = {};
+    // A claim may be called __proto__: its rule must not get lost.
+    const required = Object.create(null) as Record<string, string>;
     const seen = new Set<string>();
     const rules = parent.items("claimValidationRules").flatMap((section) => {
       section.fields(["claim", "requiredValue", "expression", "message"]);

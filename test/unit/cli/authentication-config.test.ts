@@ -351,6 +351,16 @@ describe("users", () => {
     });
   });
 
+  test("a required claim may have the name of a prototype", async () => {
+    const named = jwt({
+      claimMappings: { username: { claim: "sub", prefix: "" } },
+      claimValidationRules: [{ claim: "__proto__", requiredValue: "v" }],
+    });
+    await expect(userOf(named, { sub: "jane" })).rejects.toThrow(
+      /required claim __proto__ is missing/,
+    );
+  });
+
   test.each<[string, object, RegExp]>([
     [
       "a missing claim",
