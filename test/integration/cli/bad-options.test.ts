@@ -85,12 +85,17 @@ test.concurrent.each<[string[], number, RegExp]>([
   [["--client-ca-file=DIR/junk.pem"], 1, /--client-ca-file: .*junk\.pem: /],
   [["--config=/absent"], 1, /--config: ENOENT/],
   [
+    ["--authentication-config=DIR/junk.pem"],
+    1,
+    /junk\.pem:1: kind: must be AuthenticationConfiguration/,
+  ],
+  [
     ["--encryption-provider-config=DIR/junk.pem"],
     1,
     /--encryption-provider-config: not implemented yet/,
   ],
   [
-    ["--agent-arg=make-iptables-util-chains=false"],
+    ["--agent-arg=make-iptables-util-chains=true"],
     1,
     /--agent-arg: --make-iptables-util-chains: not implemented yet/,
   ],
@@ -141,11 +146,6 @@ test.each([
     "apiserver",
     "--authorization-config=DIR/junk.pem",
     "--authorization-config",
-  ],
-  [
-    "apiserver",
-    "--authentication-config=DIR/junk.pem",
-    "--authentication-config",
   ],
   [
     "controller-manager",
