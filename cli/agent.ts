@@ -78,6 +78,7 @@ export async function runAgent(
     clock: systemClock,
     logger,
   });
+  await network.check();
   const part = await startAgentPart({
     values: await network.agentValues(),
     endpoint: values.isSet("container-runtime-endpoint")

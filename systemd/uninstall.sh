@@ -260,7 +260,7 @@ if [ -z "$root" ]; then
 		try nft delete table ip6 "orbit-proxy-$name"
 		try nft delete table inet "orbit-policy-$name"
 		remove_service_chains "OP$(printf %s "orbit-proxy-$name" | sha256sum | cut -c1-6)-"
-		# The routes to other nodes and the VXLAN are known by the first of the node's ranges.
+		# The routes to other nodes and the tunnel are known by the first of the node's ranges. wireguard-go ends with its link.
 		digest=$(printf %s "$range" | sha256sum)
 		protocol=$((200 + 0x$(printf %s "$digest" | cut -c1-2) % 50))
 		device=orbit-$(printf %s "$digest" | cut -c1-8)
@@ -325,7 +325,7 @@ if [ -z "$root" ]; then
 	if [ -z "$dry_run" ] && [ -d /var/lib/cni/networks/orbit ] && [ -z "$(find /var/lib/cni/networks/orbit -name '*[.:]*[0-9]' ! -name 'last_reserved_ip*' 2>/dev/null)" ]; then
 		do_it rm -rf /var/lib/cni/networks/orbit
 	fi
-	[ -n "$dry_run" ] || rmdir /run/netns /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
+	[ -n "$dry_run" ] || rmdir /run/netns /run/wireguard /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
 
 	say "Removing cgroups"
 	cgroups | while read -r top; do

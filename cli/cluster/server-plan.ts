@@ -20,6 +20,10 @@ import {
   nodeIpamPlan,
   type NodeIpamPlan,
 } from "../parts/network/node-ipam-plan.ts";
+import {
+  checkWireguard,
+  checkWireguardPort,
+} from "../parts/network/wireguard-check.ts";
 import { givenServingPair } from "../parts/option-files.ts";
 import {
   loadBalancerPlan,
@@ -189,8 +193,13 @@ export async function planServer(
     { values: forAgent, nodeName, nodeIPs },
     addressInRange(serviceCidr, 10, "service-cluster-ip-range"),
   );
+  checkWireguardPort(network, values.text("service-node-port-range"));
+  await checkWireguard(network);
   const nodeIpam = serverIpamPlan(values, parts.controllerValues);
-  const loadBalancer = loadBalancerPlan(values, ownPorts(values, forAgent));
+  const loadBalancer = loadBalancerPlan(values, [
+    ...ownPorts(values, forAgent),
+    ...(network?.routes === "wireguard" ? [network.wireguard.port] : []),
+  ]);
   makeDirectory("data-dir", dataDirectory, 0o700);
   if (!disabled.has("agent"))
     makeDirectory("manifests", values.text("manifests"), 0o755);

@@ -57,13 +57,29 @@ export const nodeIpamOptions: readonly OptionSpec[] = [
 ];
 
 /** How the pods of other nodes are reached. */
-export const nodeRoutesOption = option(
-  "node-routes",
-  "string",
-  "auto",
-  "How pods of other nodes are reached: by routes to nodes on a link of this one (host), through a VXLAN (vxlan), or by a route where that can be and the VXLAN elsewhere (auto); wireguard is not built in.",
-  { values: ["auto", "host", "vxlan", "wireguard"] },
-);
+export const nodeRoutesOptions: readonly OptionSpec[] = [
+  option(
+    "node-routes",
+    "string",
+    "auto",
+    "How pods of other nodes are reached: by routes to nodes on a link of this one (host), through a VXLAN (vxlan), by a route where that can be and the VXLAN elsewhere (auto), or encrypted through WireGuard alone (wireguard: on every node; the kernel's, or wireguard-go).",
+    { values: ["auto", "host", "vxlan", "wireguard"] },
+  ),
+  option(
+    "wireguard-port",
+    "int",
+    "51820",
+    "UDP port of WireGuard, the same on every node.",
+    { min: 1, max: 65535 },
+  ),
+  option(
+    "wireguard-keepalive",
+    "int",
+    "0",
+    "Seconds between packets that keep WireGuard's way through an address translation open; 0: none.",
+    { min: 0, max: 65535 },
+  ),
+];
 
 /** How Services get into the kernel. */
 export const proxyModeOption = option(
@@ -173,7 +189,7 @@ const nodeNetworkOptions = group(
   proxyModeOption,
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),
   option("masquerade-all", "bool", "false", "As that of `orbit server`."),
-  nodeRoutesOption,
+  ...nodeRoutesOptions,
   ...dnsPortOptions,
   ...ingressOptions,
 );

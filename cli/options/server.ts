@@ -8,7 +8,7 @@ import {
   dnsPortOptions,
   ingressOptions,
   joinOptions,
-  nodeRoutesOption,
+  nodeRoutesOptions,
   proxyModeOption,
 } from "./network.ts";
 import { snapshotOptions } from "./shared.ts";
@@ -128,7 +128,7 @@ const own: OptionTable = [
       "false",
       "Connections through cluster addresses come from the node's address.",
     ),
-    nodeRoutesOption,
+    ...nodeRoutesOptions,
     ...dnsPortOptions,
     option(
       "enable-bootstrap-token-auth",

@@ -1,35 +1,11 @@
 // Brings the kernel's routes and the VXLAN in step with a plan. Ours are known by their protocol number, and the VXLAN by its
 // name; everything else is left alone. Nothing is written where the kernel has what is wanted, so that a look at it after
 // each of its reports ends by itself.
-import { familyOf, type Family } from "./peers.ts";
+import { familyOf } from "./peers.ts";
 import { queryJson, type RunProgram } from "../links/ip-command.ts";
-import type { Link, RoutePlan } from "./route-plan.ts";
-
-interface LinkAnswer {
-  readonly ifname?: string;
-  readonly flags?: readonly string[];
-  readonly mtu?: number;
-  readonly address?: string;
-  readonly addr_info?: readonly {
-    readonly local?: string;
-    readonly prefixlen?: number;
-    readonly scope?: string;
-  }[];
-  readonly linkinfo?: {
-    readonly info_kind?: string;
-    readonly info_data?: {
-      readonly id?: number;
-      readonly local?: string;
-      readonly local6?: string;
-    };
-  };
-}
-
-interface RouteAnswer {
-  readonly dst?: string;
-  readonly gateway?: string;
-  readonly dev?: string;
-}
+import { allLinks } from "./node-links.ts";
+import { RouteTable } from "./route-table.ts";
+import type { RoutePlan } from "./route-plan.ts";
 
 /** UDP port of the VXLAN: the kernel's own default, as flannel uses it. */
 const tunnelPort = 8472;
@@ -43,100 +19,19 @@ interface KernelRoutesOptions {
   readonly protocol: number;
 }
 
-const routeText = (dst: string, via: string, device: string): string =>
-  `${dst} via ${via} dev ${device}`;
-
 export class KernelRoutes {
   readonly #options: KernelRoutesOptions;
+  readonly #table: RouteTable;
 
   constructor(options: KernelRoutesOptions) {
     this.#options = options;
-  }
-
-  async #answers(): Promise<LinkAnswer[]> {
-    return queryJson<LinkAnswer>(this.#options.run, [
-      "ip",
-      "-d",
-      "-j",
-      "address",
-      "show",
-    ]);
-  }
-
-  /** The node's links to others; those of pods, of loopback and our own are left out. */
-  async links(): Promise<Link[]> {
-    return (await this.#answers())
-      .filter(
-        ({ ifname = "", flags = [] }) =>
-          !flags.includes("LOOPBACK") && !/^(veth|cni|orbit-)/.test(ifname),
-      )
-      .map(({ ifname = "", flags = [], mtu = 1500, addr_info = [] }) => ({
-        name: ifname,
-        mtu,
-        up: flags.includes("UP") && flags.includes("LOWER_UP"),
-        addresses: addr_info.flatMap(({ local, prefixlen, scope }) =>
-          local !== undefined && prefixlen !== undefined && scope !== "link"
-            ? [{ address: local, bits: prefixlen }]
-            : [],
-        ),
-      }));
+    this.#table = new RouteTable(options.run, options.protocol);
   }
 
   /** Resolves to whether anything was written. Rejects with the program's text. */
   async apply(plan: RoutePlan): Promise<boolean> {
-    const commands: Record<Family, string[]> = { 4: [], 6: [] };
     const tunnelWritten = await this.#applyTunnel(plan);
-    for (const family of [4, 6] as const) {
-      const present = await this.#routes(family);
-      const wanted = new Map(
-        plan.routes
-          .filter(({ range }) => familyOf(range) === family)
-          .map((route) => [
-            routeText(route.range, route.via, route.device),
-            route,
-          ]),
-      );
-      const kept = new Set([...wanted.values()].map(({ range }) => range));
-      for (const [text, dst] of present)
-        if (!wanted.has(text) && !kept.has(dst))
-          commands[family].push(
-            `route del ${dst} proto ${this.#options.protocol}`,
-          );
-      for (const [text, { onlink }] of wanted)
-        if (!present.has(text))
-          commands[family].push(
-            `route replace ${text}${onlink ? " onlink" : ""} proto ${this.#options.protocol}`,
-          );
-      await this.#batch(
-        ["ip", `-${family}`, "-force", "-batch", "-"],
-        commands[family],
-      );
-    }
-    return tunnelWritten || commands[4].length > 0 || commands[6].length > 0;
-  }
-
-  /** Takes back all that is ours. */
-  async clear(): Promise<void> {
-    await this.apply({ routes: [], unreachable: new Map() });
-  }
-
-  /** Ours, by their text, with what they lead to. */
-  async #routes(family: Family): Promise<Map<string, string>> {
-    const answers = await queryJson<RouteAnswer>(this.#options.run, [
-      "ip",
-      `-${family}`,
-      "-j",
-      "route",
-      "show",
-      "proto",
-      String(this.#options.protocol),
-    ]);
-    return new Map(
-      answers.map(({ dst = "", gateway = "", dev = "" }) => [
-        routeText(dst, gateway, dev),
-        dst,
-      ]),
-    );
+    return (await this.#table.apply(plan.routes)) || tunnelWritten;
   }
 
   async #batch(
@@ -150,7 +45,7 @@ export class KernelRoutes {
   /** The device is made again when what can't be changed of it is another. */
   async #applyTunnel({ tunnel }: RoutePlan): Promise<boolean> {
     const { device, network } = this.#options;
-    const found = (await this.#answers()).find(
+    const found = (await allLinks(this.#options.run)).find(
       ({ ifname }) => ifname === device,
     );
     if (!tunnel) {

@@ -1,6 +1,6 @@
-// Routes to the pods of all other nodes: follows the Nodes and this machine's links, and keeps routes, the VXLAN and the
+// Routes to the pods of all other nodes: follows the Nodes and this machine's links, and keeps routes, the tunnel and the
 // masquerading in step with both. A node that is gone, NotReady or not, keeps its routes until its Node object is deleted.
-// What is there stays when the program stops, as the pods do.
+// What is there stays when the program stops, as the pods do; only what wireguard-go does ends with it.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -11,10 +11,14 @@ import type { Informer } from "../../client/informer.ts";
 import { nodes } from "../../client/resources.ts";
 import type { PodMasquerade } from "../pods/masquerade.ts";
 import { programRunner } from "../links/ip-command.ts";
-import { KernelRoutes } from "./kernel-routes.ts";
 import type { HostLinks } from "../links/host-links.ts";
-import { peerOf } from "./peers.ts";
-import { planRoutes, type RouteMode } from "./route-plan.ts";
+import { PlainRoutes } from "./plain-routes.ts";
+import type { RouteMode } from "./route-plan.ts";
+import type { RoutesBackend } from "./routes-backend.ts";
+import {
+  EncryptedRoutes,
+  type WireguardSettings,
+} from "./wireguard/encrypted-routes.ts";
 
 /** Changes within this time are looked at together. */
 const quietMs = 100;
@@ -30,10 +34,11 @@ interface NodeRoutesOptions {
   readonly podRanges: readonly string[];
   /** The same text on all nodes of the cluster, another for another cluster. */
   readonly clusterIdentity: string;
-  readonly mode: RouteMode;
+  readonly mode:
+    Exclude<RouteMode, "wireguard"> | { readonly wireguard: WireguardSettings };
   readonly masquerade: PodMasquerade;
   readonly links: HostLinks;
-  /** The largest packet that the VXLAN takes; undefined: there is none. */
+  /** The largest packet that the tunnel takes; undefined: there is none. */
   readonly onTunnelMtu?: (mtu: number | undefined) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -62,8 +67,9 @@ function routeProtocol(podRange: string): number {
 export class NodeRoutes {
   readonly #options: NodeRoutesOptions;
   readonly #nodes: Informer<Node>;
-  readonly #kernel: KernelRoutes;
-  readonly #device: string;
+  readonly #backend: RoutesBackend;
+  /** Whether the machine's links matter while there is no other node. */
+  readonly #alwaysLooks: boolean;
   #dispose: () => void = () => undefined;
   #timer: Timer | undefined;
   #working: Promise<void> | undefined;
@@ -75,16 +81,24 @@ export class NodeRoutes {
 
   constructor(options: NodeRoutesOptions) {
     this.#options = options;
-    const { client, podRanges, clusterIdentity, wrapper = [] } = options;
+    const { client, podRanges, clusterIdentity, mode, wrapper = [] } = options;
     const own = podRanges[0] ?? options.nodeName;
-    this.#device = tunnelDevice(own);
-    this.#nodes = client.informer(nodes);
-    this.#kernel = new KernelRoutes({
+    const shared = {
+      ...options,
       run: programRunner(wrapper),
-      device: this.#device,
-      network: tunnelNetwork(clusterIdentity),
+      device: tunnelDevice(own),
       protocol: routeProtocol(own),
-    });
+    };
+    this.#nodes = client.informer(nodes);
+    this.#alwaysLooks = typeof mode === "object";
+    this.#backend =
+      typeof mode === "object"
+        ? new EncryptedRoutes({ ...shared, ...mode.wireguard })
+        : new PlainRoutes({
+            ...shared,
+            mode,
+            network: tunnelNetwork(clusterIdentity),
+          });
   }
 
   /** Resolves when the nodes that exist can be reached, as far as they can be. */
@@ -93,7 +107,7 @@ export class NodeRoutes {
     const before = new Map<string, string>();
     const changed = (node: Node): void => {
       // Heartbeats change nothing here.
-      const text = JSON.stringify(peerOf(node));
+      const text = this.#backend.describe(node);
       if (before.get(node.metadata.name) === text) return;
       before.set(node.metadata.name, text);
       look();
@@ -108,7 +122,7 @@ export class NodeRoutes {
     });
     const disposeLinks = this.#options.links.onChange(() => {
       // One node alone has no routes to keep.
-      if (this.#hasPeers) look();
+      if (this.#hasPeers || this.#alwaysLooks) look();
     });
     this.#dispose = () => {
       disposeNodes();
@@ -123,6 +137,7 @@ export class NodeRoutes {
     this.#dispose();
     this.#timer?.cancel();
     await this.#working;
+    await this.#backend.stop();
   }
 
   #due(delayMs: number): void {
@@ -133,6 +148,7 @@ export class NodeRoutes {
 
   /** One at a time; what comes meanwhile is looked at afterwards. */
   async #look(): Promise<void> {
+    if (this.#stopped) return;
     if (this.#working) {
       this.#again = true;
       return this.#working;
@@ -148,32 +164,16 @@ export class NodeRoutes {
   }
 
   async #reconcile(): Promise<void> {
-    const { nodeName, podRanges, mode, masquerade, logger } = this.#options;
-    const all = this.#nodes.lister.list().map(peerOf);
-    const peers = all
-      .filter(({ name, ranges }) => name !== nodeName && ranges.length > 0)
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const own = all.find(({ name }) => name === nodeName) ?? {
-      name: nodeName,
-      ranges: podRanges,
-      addresses: {},
-    };
-    this.#hasPeers = peers.length > 0;
+    const { masquerade, logger } = this.#options;
     try {
-      const plan = planRoutes({
-        mode,
-        own,
-        peers,
-        links: await this.#kernel.links(),
-        device: this.#device,
-      });
-      await this.#kernel.apply(plan);
-      this.#options.onTunnelMtu?.(plan.tunnel?.mtu);
-      await masquerade.setPeers(peers.flatMap(({ ranges }) => ranges));
+      const applied = await this.#backend.apply(this.#nodes.lister.list());
+      this.#hasPeers = applied.ranges.length > 0;
+      this.#options.onTunnelMtu?.(applied.mtu);
+      await masquerade.setPeers(applied.ranges);
       this.#failures = 0;
-      const unreachable = Object.fromEntries(plan.unreachable);
+      const unreachable = Object.fromEntries(applied.unreachable);
       const text = JSON.stringify(unreachable);
-      if (text !== this.#reported && plan.unreachable.size > 0)
+      if (text !== this.#reported && applied.unreachable.size > 0)
         logger.warn({ unreachable }, "no route leads to the pods of nodes");
       this.#reported = text;
     } catch (error) {

@@ -38,16 +38,16 @@ function internalAddresses({ status }: Node): Peer["addresses"] {
   return found;
 }
 
+/** As they are written, whatever they are. */
+export function announcedRanges({ spec }: Node): readonly string[] {
+  if (spec?.podCIDRs?.length) return spec.podCIDRs;
+  return spec?.podCIDR ? [spec.podCIDR] : [];
+}
+
 export function peerOf(node: Node): Peer {
-  const { spec } = node;
-  const all = spec?.podCIDRs?.length
-    ? spec.podCIDRs
-    : spec?.podCIDR
-      ? [spec.podCIDR]
-      : [];
   return {
     name: node.metadata.name,
-    ranges: all.filter(isRange),
+    ranges: announcedRanges(node).filter(isRange),
     addresses: internalAddresses(node),
   };
 }

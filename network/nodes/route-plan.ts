@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { BlockList } from "node:net";
 import { familyOf, type Family, type Peer } from "./peers.ts";
 
-export type RouteMode = "auto" | "host" | "vxlan";
+export type RouteMode = "auto" | "host" | "vxlan" | "wireguard";
 
 export interface Link {
   readonly name: string;
@@ -58,7 +58,12 @@ export const tunnelOverhead: Readonly<Record<Family, number>> = {
   4: 50,
   6: 70,
 };
-const smallestMtu = 1280;
+/** Bytes of outer IP, UDP and WireGuard headers, with the padding. */
+export const wireguardOverhead: Readonly<Record<Family, number>> = {
+  4: 60,
+  6: 80,
+};
+export const smallestMtu = 1280;
 
 const hash = (text: string): Buffer =>
   createHash("sha256").update(text).digest();
@@ -88,7 +93,8 @@ function reaches(link: Link, address: string): boolean {
 }
 
 interface PlanInput {
-  readonly mode: RouteMode;
+  /** WireGuard has a plan of its own. */
+  readonly mode: Exclude<RouteMode, "wireguard">;
   readonly own: Peer;
   readonly peers: readonly Peer[];
   /** Without those of pods, and without our own. */

@@ -15,6 +15,7 @@ import { LocalNetwork, localNetworkPlan } from "../network/local-network.ts";
 import type { NodeNetworkContext } from "../network/network-context.ts";
 import { agentNetworkPlan, type NetworkPlan } from "../network/network-plan.ts";
 import { NodeRangesSource } from "../network/node-ranges.ts";
+import { checkWireguard } from "../network/wireguard-check.ts";
 import { agentConfig } from "./agent-config.ts";
 import { recordKernelSetting } from "./machine-files.ts";
 
@@ -76,6 +77,11 @@ export class AgentNetwork {
   /** Without a client: what the agent fills from its manifests directory. */
   get localObjects(): MemoryObjects | undefined {
     return this.#local?.objects;
+  }
+
+  /** Rejects with what the machine lacks. */
+  async check(): Promise<void> {
+    await checkWireguard(this.#plan);
   }
 
   /** The agent's options, with the cluster's DNS Service and domain where this node serves them and none are given. */

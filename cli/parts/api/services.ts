@@ -15,18 +15,13 @@ import {
 } from "../../../apiserver-lite/index.ts";
 import type { Store } from "../../../storage/store.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { nodePorts } from "./node-port-range.ts";
 
 interface ServiceAddresses {
   readonly allocators: ServiceAllocators | undefined;
   /** After the state is loaded. */
   start(state: ClusterState): Promise<void>;
   stop(): void;
-}
-
-function nodePorts(text: string): { from: number; to: number } {
-  const [, first, sign, last] = /^(\d+)([-+])(\d+)$/.exec(text)!;
-  const from = Number(first);
-  return { from, to: sign === "+" ? from + Number(last) : Number(last) };
 }
 
 /** Undefined without a range: services get no addresses then. */

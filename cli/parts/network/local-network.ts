@@ -63,6 +63,7 @@ export function localNetworkPlan(
     proxyMode: proxyMode(values),
     policy: false,
     routes: undefined,
+    wireguard: { port: 0, keepaliveSeconds: 0 },
     announces: false,
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),

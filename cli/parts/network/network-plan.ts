@@ -23,6 +23,12 @@ export interface NetworkPlan {
   readonly policy: boolean;
   /** How other nodes are reached; undefined: by others' routes. */
   readonly routes: RouteMode | undefined;
+  /** Of routes through WireGuard. */
+  readonly wireguard: {
+    readonly port: number;
+    /** 0: none. */
+    readonly keepaliveSeconds: number;
+  };
   /** Whether the node takes part in announcing addresses of load balancers. */
   readonly announces: boolean;
   /** Of the node's addresses that take node ports; none of a family: all of it. None lies in another. */
@@ -124,17 +130,17 @@ export function nodePortAddresses(
   return withoutNested(given).filter((range) => !/\/0+$/.test(range));
 }
 
-function routeMode(
+function routesPlan(
   values: OptionValues,
   wanted: boolean,
-): RouteMode | undefined {
-  const mode = values.text("node-routes");
-  // Refused whether it is used or not.
-  if (mode === "wireguard")
-    throw new UsageError(
-      'invalid argument "wireguard" for "--node-routes": encrypted routes are not built in: use auto over a network that is trusted',
-    );
-  return wanted ? (mode as RouteMode) : undefined;
+): Pick<NetworkPlan, "routes" | "wireguard"> {
+  return {
+    routes: wanted ? (values.text("node-routes") as RouteMode) : undefined,
+    wireguard: {
+      port: values.number("wireguard-port"),
+      keepaliveSeconds: values.number("wireguard-keepalive"),
+    },
+  };
 }
 
 /** The parts of --node-network; undefined: none, or no API server to follow. */
@@ -148,10 +154,10 @@ export function agentNetworkPlan(
     values.isSet("node-network") ? parts.includes(part) : agent.joined;
   const dns = wanted("dns") && machineAddresses().length > 0;
   const policy = wanted("network-policy");
-  const routes = routeMode(values, wanted("routes"));
+  const routes = routesPlan(values, wanted("routes"));
   // Never but by name: it reads the Secrets of all namespaces.
   const ingress = ingressPlan(values, parts.includes("ingress"));
-  if (!(wanted("proxy") || dns || policy || routes || ingress))
+  if (!(wanted("proxy") || dns || policy || routes.routes || ingress))
     return undefined;
   return {
     nodeName: agent.nodeName,
@@ -160,7 +166,7 @@ export function agentNetworkPlan(
     proxy: wanted("proxy"),
     proxyMode: proxyMode(values),
     policy,
-    routes,
+    ...routes,
     announces: wanted("proxy") && wanted("load-balancer"),
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),
@@ -199,9 +205,12 @@ export function networkPlan(
   const proxy = !disabled.has("proxy");
   const dns = !disabled.has("dns") && machineAddresses().length > 0;
   const policy = !disabled.has("network-policy");
-  const routes = routeMode(values, !disabled.has("routes"));
+  const routes = routesPlan(values, !disabled.has("routes"));
   const ingress = ingressPlan(values, !disabled.has("ingress"));
-  if (disabled.has("agent") || !(proxy || dns || policy || routes || ingress))
+  if (
+    disabled.has("agent") ||
+    !(proxy || dns || policy || routes.routes || ingress)
+  )
     return undefined;
   return {
     nodeName: agent.nodeName,
@@ -210,7 +219,7 @@ export function networkPlan(
     proxy,
     proxyMode: proxyMode(values),
     policy,
-    routes,
+    ...routes,
     announces: proxy && !disabled.has("load-balancer"),
     nodePortRanges,
     masqueradeAll: values.flag("masquerade-all"),

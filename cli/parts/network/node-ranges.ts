@@ -6,6 +6,7 @@ import { HostLinks } from "../../../network/links/host-links.ts";
 import { programRunner } from "../../../network/links/ip-command.ts";
 import {
   tunnelOverhead,
+  wireguardOverhead,
   type RouteMode,
 } from "../../../network/nodes/route-plan.ts";
 import { PodMtu } from "../../../network/pods/pod-mtu.ts";
@@ -32,7 +33,12 @@ export class NodeRangesSource {
     this.links = new HostLinks(pods);
     this.mtu = new PodMtu({
       run: programRunner(),
-      overhead: routes === "vxlan" ? tunnelOverhead[4] : 0,
+      overhead:
+        routes === "wireguard"
+          ? wireguardOverhead[4]
+          : routes === "vxlan"
+            ? tunnelOverhead[4]
+            : 0,
     });
     this.known =
       given.length > 0

@@ -1,10 +1,18 @@
 // The routes to other nodes as a part of a node's network.
+import * as path from "node:path";
 import { NodeRoutes } from "../../../network/nodes/node-routes.ts";
 import type { NodeNetworkContext, NodeRanges } from "./network-context.ts";
 import type { NetworkPlan } from "./network-plan.ts";
 
 export async function startRoutes(
-  { clock, logger, started, clientFor, clusterIdentity }: NodeNetworkContext,
+  {
+    clock,
+    logger,
+    started,
+    clientFor,
+    clusterIdentity,
+    dataDirectory,
+  }: NodeNetworkContext,
   plan: NetworkPlan,
   mode: NonNullable<NetworkPlan["routes"]>,
   { podRanges, pods, links, mtu }: NodeRanges,
@@ -14,7 +22,17 @@ export async function startRoutes(
     nodeName: plan.nodeName,
     podRanges,
     clusterIdentity,
-    mode,
+    mode:
+      mode === "wireguard"
+        ? {
+            wireguard: {
+              ...plan.wireguard,
+              keyFile: path.join(dataDirectory, "wireguard.key"),
+              clusterRanges: plan.podRanges,
+              serviceRanges: plan.serviceRanges,
+            },
+          }
+        : mode,
     masquerade: pods.masquerade,
     links,
     onTunnelMtu: (size) => void mtu.setTunnel(size),

@@ -131,13 +131,21 @@ describe("--node-network", () => {
     });
   });
 
-  test.each([true, false])(
-    "encrypted routes are refused by name (joined: %s)",
-    (joined) =>
-      expect(() => plan(joined, "--node-routes=wireguard")).toThrow(
-        'invalid argument "wireguard" for "--node-routes": encrypted routes are not built in: use auto over a network that is trusted',
+  test("routes through WireGuard, with the port and keepalive that are given", () => {
+    expect(plan(true, "--node-routes=wireguard")).toMatchObject({
+      routes: "wireguard",
+      wireguard: { port: 51820, keepaliveSeconds: 0 },
+    });
+    expect(
+      plan(
+        true,
+        "--node-routes=wireguard",
+        "--wireguard-port=4500",
+        "--wireguard-keepalive=25",
       ),
-  );
+    ).toMatchObject({ wireguard: { port: 4500, keepaliveSeconds: 25 } });
+    expect(() => plan(true, "--wireguard-port=0")).toThrow(/--wireguard-port/);
+  });
 
   test("a wrong value is refused whether the ingress runs or not", () =>
     expect(() => plan(true, "--ingress-bind-address=web")).toThrow(

@@ -4,7 +4,6 @@ import {
   hardwareAddress,
   planRoutes,
   type Link,
-  type RouteMode,
 } from "../../../../network/nodes/route-plan.ts";
 
 const own: Peer = {
@@ -31,7 +30,7 @@ const far: Peer = {
 
 const plan = (
   peers: readonly Peer[],
-  { mode = "auto" as RouteMode, links = [eth0], as = own } = {},
+  { mode = "auto" as "auto" | "host" | "vxlan", links = [eth0], as = own } = {},
 ) => planRoutes({ mode, own: as, peers, links, device: "orbit-x" });
 
 test("on a link of this node: by way of the node; elsewhere: through the VXLAN", () => {
