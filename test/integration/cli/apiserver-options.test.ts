@@ -14,7 +14,12 @@ import { builtinGroupVersions } from "../../../api/catalogue.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort } from "./part-ports.ts";
-import { useStopped, askPort, type JsonAnswer } from "./support.ts";
+import {
+  useStopped,
+  askPort,
+  serveOnLoopback,
+  type JsonAnswer,
+} from "./support.ts";
 
 const directories = useTempDirectories();
 const open = useStopped();
@@ -391,17 +396,7 @@ describe("options of node agents", () => {
         response.end("a line\n");
       },
     );
-    await new Promise<void>((resolve) =>
-      server.listen(0, "127.0.0.1", () => resolve()),
-    );
-    open.push({
-      stop: () =>
-        new Promise((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
-    });
-    return { port: (server.address() as net.AddressInfo).port, clients };
+    return { port: await serveOnLoopback(server, open), clients };
   }
 
   const nowMs = Date.now();

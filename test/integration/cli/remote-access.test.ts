@@ -7,7 +7,6 @@ import {
   type KeyObject,
 } from "node:crypto";
 import * as https from "node:https";
-import type { AddressInfo } from "node:net";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort } from "./part-ports.ts";
@@ -17,6 +16,7 @@ import {
   authorityNamed,
   certificateOf,
   askPort,
+  serveOnLoopback,
 } from "./support.ts";
 
 const directories = useTempDirectories();
@@ -51,17 +51,7 @@ async function remote(
       });
     },
   );
-  await new Promise<void>((resolve) =>
-    server.listen(0, "127.0.0.1", () => resolve()),
-  );
-  open.push({
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await serveOnLoopback(server, open);
   return { url: `https://127.0.0.1:${port}`, seen };
 }
 

@@ -3,7 +3,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import * as fs from "node:fs";
 import * as https from "node:https";
-import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
@@ -14,6 +13,7 @@ import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort } from "./part-ports.ts";
 import {
   askPort,
+  serveOnLoopback,
   authorityNamed,
   certificateOf,
   fileIn,
@@ -55,17 +55,7 @@ async function issuer(
       response.writeHead(body ? 200 : 404).end(JSON.stringify(body ?? {}));
     },
   );
-  await new Promise<void>((resolve) =>
-    server.listen(0, "127.0.0.1", () => resolve()),
-  );
-  open.push({
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await serveOnLoopback(server, open);
   place.url = `https://127.0.0.1:${port}`;
   const encode = (value: object): string =>
     Buffer.from(JSON.stringify(value)).toString("base64url");

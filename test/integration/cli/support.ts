@@ -2,6 +2,7 @@
 // and one way of asking an HTTPS port for JSON.
 import * as fs from "node:fs";
 import * as https from "node:https";
+import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import {
   createCertificateAuthority,
@@ -21,6 +22,24 @@ export function useStopped(): Stoppable[] {
     for (const each of open.splice(0).reverse()) await each.stop();
   });
   return open;
+}
+
+/** Serves on a port of 127.0.0.1 that is free, until the test has ended; returns the port. */
+export async function serveOnLoopback(
+  server: https.Server,
+  open: Stoppable[],
+): Promise<number> {
+  await new Promise<void>((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve()),
+  );
+  open.push({
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 /** A file of its own in a new directory of `directories`. */
