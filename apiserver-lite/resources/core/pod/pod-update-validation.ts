@@ -242,12 +242,24 @@ function maskAllowed(spec: PodSpec, was: PodSpec): PodSpec {
     take("schedulingGates");
     // While a pod is held back, where it may go can be narrowed.
     take("nodeSelector");
-    masked.affinity = {
-      ...spec.affinity,
-      nodeAffinity: was.affinity?.nodeAffinity,
-    } as Affinity;
+    const affinity = maskNodeAffinity(spec.affinity, was.affinity);
+    if (affinity) masked.affinity = affinity;
+    else delete masked.affinity;
   }
   return masked;
+}
+
+/** The new affinity with the node affinity of before; a node affinity alone may be added to a pod without affinity. */
+function maskNodeAffinity(
+  affinity: Affinity | undefined,
+  was: Affinity | undefined,
+): Affinity | undefined {
+  const nodeAffinity = was?.nodeAffinity;
+  if (sameValue(affinity?.nodeAffinity, nodeAffinity)) return affinity;
+  const masked = { ...affinity };
+  if (nodeAffinity) masked.nodeAffinity = nodeAffinity;
+  else delete masked.nodeAffinity;
+  return !was && Object.keys(masked).length === 0 ? undefined : masked;
 }
 
 /** Addresses of a pod or its host: at most one of each family. */

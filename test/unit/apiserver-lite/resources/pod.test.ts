@@ -1,6 +1,10 @@
 import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
-import type { Pod, PodStatus } from "../../../../api/types/core-v1.ts";
+import type {
+  Affinity,
+  Pod,
+  PodStatus,
+} from "../../../../api/types/core-v1.ts";
 import { withDefaults } from "./strategy-context.ts";
 import { createPodStrategy } from "../../../../apiserver-lite/resources/core/pod/pod.ts";
 import { podSubresources } from "../../../../apiserver-lite/resources/core/pod/pod-subresources.ts";
@@ -209,6 +213,54 @@ describe("updates", () => {
         tolerant,
       ),
     ).toEqual([]);
+  });
+
+  describe("of a pod that a scheduling gate holds back", () => {
+    const gated =
+      (affinity?: Affinity, gates = [{ name: "a.b/c" }]) =>
+      (p: Pod) =>
+        Object.assign(p.spec, {
+          schedulingGates: gates,
+          ...(affinity && { affinity }),
+        });
+    const nodes = (key: string): Affinity => ({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key, operator: "Exists" }] },
+          ],
+        },
+      },
+    });
+    const near: Affinity = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: "zone", labelSelector: { matchLabels: { a: "b" } } },
+        ],
+      },
+    };
+    test.each<[string, Affinity | undefined, Affinity | undefined]>([
+      ["without affinity", undefined, undefined],
+      ["with affinity to pods", near, near],
+      ["gets affinity to nodes", undefined, nodes("a")],
+      ["gets it beside affinity to pods", near, { ...near, ...nodes("a") }],
+      ["keeps it", nodes("a"), nodes("a")],
+    ])("%s, its labels and gates may change", (_, was, now) => {
+      const change = (p: Pod): void => {
+        gated(now, [])(p);
+        p.metadata.labels = { a: "b" };
+      };
+      expect(update(change, pod(gated(was)))).toEqual([]);
+    });
+    test.each<[string, Affinity | undefined, Affinity | undefined]>([
+      ["get", undefined, near],
+      ["lose", near, undefined],
+      ["get it with nodes", undefined, { ...near, ...nodes("a") }],
+    ])("it may not %s affinity to pods", (_, was, now) =>
+      expect(update(gated(now), pod(gated(was)))).toEqual([
+        expect.stringMatching(/^spec: Forbidden: pod updates may not change/),
+      ]),
+    );
   });
 });
 
