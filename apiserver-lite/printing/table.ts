@@ -22,6 +22,8 @@ export interface RowPrinter<T extends KubeObject = AnyObject> {
    * milliseconds since the epoch
    */
   printRow?(object: Readonly<T>, now: number): Cell[];
+  /** Orders the rows of a list of this kind. Unset: by namespace and name, as the store has them. */
+  compareRows?(one: Readonly<T>, other: Readonly<T>): number;
   /** The members that `printRow` reads. Unset: all but the documents of managed fields. */
   readonly rowReads?: Wanted;
 }
@@ -51,6 +53,8 @@ export interface Printer {
   readonly columns: readonly ColumnDefinition[];
   /** One row; `now` in milliseconds since the epoch, or NaN as `formatAge` says. As many cells as there are columns. */
   cells(object: Readonly<AnyObject>, now: number): Cell[];
+  /** As `RowPrinter` says. */
+  compare?(one: Readonly<AnyObject>, other: Readonly<AnyObject>): number;
   /** Reads what the cells need of an object. */
   readonly projection?: JsonProjection | undefined;
 }
@@ -64,6 +68,9 @@ export function printerOf(
   const { rowReads } = strategy;
   return {
     projection: rowReads && new JsonProjection(rowReads),
+    ...(strategy.compareRows && {
+      compare: (one, other) => strategy.compareRows!(one, other),
+    }),
     get columns() {
       return (columns ??= columnsOf(info, strategy));
     },

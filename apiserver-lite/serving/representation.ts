@@ -133,17 +133,16 @@ export class Representation {
   list(listed: Listed): EncodedList {
     this.#checkList(true);
     const metadata = listMetadata(listed, this.#endpoint.custom && !this.#as);
-    const { entries } = listed;
     if (this.#as === "Table") {
       const tables = this.#tables();
+      const entries = tables.ordered(listed.entries);
       const head = tables.head(metadata);
       if (this.#format.name === "json" && !this.#pretty)
         return {
           bytes: undefined,
           parts: tables.jsonParts(entries, head, this.options.pool),
         };
-      const row = (index: number): object =>
-        tables.row(entries[index]!.transient as AnyObject);
+      const row = (index: number): object => tables.entryRow(entries[index]!);
       return {
         bytes: undefined,
         parts: this.#listParts(head, "rows", {
@@ -154,6 +153,7 @@ export class Representation {
         }),
       };
     }
+    const { entries } = listed;
     const kind = this.#partial
       ? "PartialObjectMetadataList"
       : this.#endpoint.listKind;

@@ -79,6 +79,10 @@ export class TableMaker {
     };
   }
 
+  entryRow(entry: CacheEntry): object {
+    return this.row(entry.transient as AnyObject);
+  }
+
   /** Of an object that is not of the endpoint's kind: a subresource's. */
   valueTable(object: AnyObject): object {
     const { kind = "", apiVersion = "", metadata } = object;
@@ -100,6 +104,16 @@ export class TableMaker {
         },
       ],
     };
+  }
+
+  /** A page's entries in the order of their rows. */
+  ordered(entries: readonly CacheEntry[]): readonly CacheEntry[] {
+    const { printer } = this.endpoint;
+    if (!printer.compare) return entries;
+    return entries
+      .map((entry) => ({ entry, object: entry.transient as AnyObject }))
+      .sort((one, other) => printer.compare!(one.object, other.object))
+      .map(({ entry }) => entry);
   }
 
   /** The table's JSON, from kept pieces. */

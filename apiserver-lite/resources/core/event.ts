@@ -139,7 +139,7 @@ export const eventStrategy = strategyOf<Event & NewEvent>({
       sourceText(event),
       event.message.trim(),
       formatAge(first, now),
-      String(event.series?.count ?? (event.count || 1)),
+      event.series?.count ?? (event.count || 1),
       event.metadata.name,
     ];
   },

@@ -7,6 +7,7 @@ import type {
   PriorityLevelConfiguration,
 } from "../../../api/types/flowcontrol-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import type { Cell } from "../../printing/table.ts";
 import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { validateFlowRule } from "./flow-rule-validation.ts";
@@ -82,6 +83,11 @@ export const flowSchemaStrategy = strategyOf<FlowSchema>({
       object.spec = { ...old.spec } as FlowSchema["spec"];
     },
   },
+  // In the order in which requests are matched.
+  compareRows: (one, other) =>
+    (one.spec?.matchingPrecedence ?? 0) -
+      (other.spec?.matchingPrecedence ?? 0) ||
+    (one.metadata.name < other.metadata.name ? -1 : 1),
   printRow: (object, now) => {
     const { metadata, spec, status } = object;
     const dangling =
@@ -125,18 +131,13 @@ export const priorityLevelStrategy = strategyOf<PriorityLevelConfiguration>({
   },
   printRow: (object, now) => {
     const { metadata, spec } = object;
-    const { limited, exempt } = spec ?? {};
+    const limited = spec?.limited;
     const queuing = limited?.limitResponse?.queuing;
-    const shown = (value: number | undefined): string =>
-      value === undefined ? "<none>" : String(value);
+    const shown = (value: number | undefined): Cell => value ?? "<none>";
     return [
       metadata.name,
       spec?.type ?? "",
-      shown(
-        limited
-          ? limited.nominalConcurrencyShares
-          : exempt?.nominalConcurrencyShares,
-      ),
+      shown(limited?.nominalConcurrencyShares),
       shown(queuing?.queues),
       shown(queuing?.handSize),
       shown(queuing?.queueLengthLimit),

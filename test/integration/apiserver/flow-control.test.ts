@@ -143,6 +143,47 @@ test("a schema is Dangling while its level is missing", async () => {
   await server.call("DELETE", `${group}/flowschemas/d`);
 });
 
+describe("in tables", () => {
+  const cells = async (resource: string): Promise<unknown[][]> => {
+    const { status, body } = await server.call(
+      "GET",
+      `${group}/${resource}`,
+      undefined,
+      { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    );
+    expect(status).toBe(200);
+    return (body.rows as { cells: unknown[] }[]).map((row) => row.cells);
+  };
+
+  test("schemas come in the order in which requests are matched", async () => {
+    const rows = await cells("flowschemas");
+    expect(rows.slice(0, 4).map(([name]) => name)).toEqual([
+      "exempt",
+      "probes",
+      "system-leader-election",
+      "endpoint-controller",
+    ]);
+    expect(rows.at(-1)![0]).toBe("catch-all");
+    const precedences = rows.map((row) => Number(row[2]));
+    expect(precedences).toEqual([...precedences].sort((a, b) => a - b));
+    // Of one precedence, by name.
+    expect(rows.filter((row) => row[2] === 800).map(([name]) => name)).toEqual([
+      "kube-controller-manager",
+      "kube-scheduler",
+    ]);
+  });
+
+  test("levels show the numbers of what is limited", async () => {
+    const rows = await cells("prioritylevelconfigurations");
+    const row = (name: string): unknown[] =>
+      rows.find(([each]) => each === name)!.slice(1, 6);
+    const none = "<none>";
+    expect(row("workload-low")).toEqual(["Limited", 100, 128, 6, 50]);
+    expect(row("catch-all")).toEqual(["Limited", 5, none, none, none]);
+    expect(row("exempt")).toEqual(["Exempt", none, none, none, none]);
+  });
+});
+
 test("a level without seats holds requests, refuses those that wait too long, and those beyond its queues", async () => {
   const queuing = { queues: 1, handSize: 1, queueLengthLimit: 2 };
   await withLevel("jail", 0, queuing, async () => {
