@@ -49,7 +49,11 @@ export async function runControllerManager(
   if (!start) return 0;
   const { values, logger } = start;
   const options = chosenOptions(values, (text) => logger.warn(text));
-  const client = await connectClient(values, logger);
+  const client = await connectClient(
+    values,
+    logger,
+    options.featureGates ?? {},
+  );
   const metrics = new PartMetrics();
   let manager;
   try {

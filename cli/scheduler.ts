@@ -42,13 +42,14 @@ export async function runScheduler(
   });
   if (!start) return 0;
   const { values, logger } = start;
-  const client = await connectClient(values, logger);
+  const featureGates = gatesOfPart(values, (text) => logger.warn(text));
+  const client = await connectClient(values, logger, featureGates);
   const metrics = new PartMetrics();
   const scheduler = createScheduler({
     client,
     clock: systemClock,
     logger: logger.child({ part: "scheduler" }),
-    featureGates: gatesOfPart(values, (text) => logger.warn(text)),
+    featureGates,
     onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
   });
   const election = candidacy(values, client, logger);

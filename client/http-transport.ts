@@ -1,5 +1,5 @@
-// The Transport over HTTP to any conforming API server: JSON on undici's pools, one for requests and one for watches
-// (a watch keeps its connection). Token files are read again once a minute and after a 401; 429 and 503 with Retry-After
+// The Transport over HTTP to any conforming API server: JSON, protobuf or CBOR on undici's pools, one for requests and one
+// for watches (a watch keeps its connection). Token files are read again once a minute and after a 401; 429 and 503 with Retry-After
 // are waited out and tried again; a GET whose kept-alive connection had died is tried once more.
 //
 // Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
@@ -17,9 +17,19 @@ import type {
   KubeList,
   KubeObject,
 } from "../api/object.ts";
-import type { Status } from "../api/types/meta-v1.ts";
 import { sleep } from "../api/queueing/backoff.ts";
 import type { Patch, WatchOptions, WatchStream } from "./client.ts";
+import {
+  type BodyCodec,
+  type ContentType,
+  type DecodedEvent,
+  type EncodedBody,
+  jsonBody,
+  jsonCodec,
+} from "./content/body-codec.ts";
+import { bodyCodecOf } from "./content/codec-of.ts";
+import { nameItems } from "./content/list-items.ts";
+import { answerError } from "./content/status-error.ts";
 import { checkRequest, resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
@@ -46,6 +56,8 @@ export interface HttpTransportOptions {
   password?: string;
   impersonate?: { user: string; groups?: readonly string[]; uid?: string };
   userAgent?: string;
+  /** How bodies are encoded where they can be; default JSON. */
+  contentType?: ContentType;
   /** Until the answer's headers, and between its chunks; 0: never. Default 60 s. Watches are not bound by it. */
   requestTimeoutMs?: number;
   /** Requests a second, and at once; default: no limit. Watches, Leases and Events do not count, as at the reference. */
@@ -108,6 +120,9 @@ class UndiciTransport implements HttpTransport {
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
   #tls: TlsOptions;
+  #codec: Promise<BodyCodec> | undefined;
+  /** A server took JSON alone. */
+  #onlyJsonBodies = false;
   /** undici is loaded with the first request. */
   #pools: Promise<Pools> | undefined;
   #fileToken: { text: string; readMs: number } | undefined;
@@ -136,15 +151,20 @@ class UndiciTransport implements HttpTransport {
   ): Promise<KubeObject | KubeList<KubeObject>> {
     checkRequest(request);
     const query = request.query ?? {};
-    const body = request.patch ? request.patch.body : request.body;
     if (!unlimited.includes(request.resource.resource)) await this.#takeTurn();
-    const answer = await this.#call(
-      methods[request.verb],
-      withQuery(this.#prefix + resourcePath(request), query),
-      body === undefined ? undefined : JSON.stringify(body),
-      request.patch ? patchTypes[request.patch.type] : "application/json",
-    );
-    const object = parseJson(answer.text, request.verb) as KubeObject;
+    const codec = await this.#bodyCodec();
+    const path = withQuery(this.#prefix + resourcePath(request), query);
+    const send = (body: EncodedBody | undefined): Promise<Answer> =>
+      this.#call(methods[request.verb], path, body, codec);
+    const body = this.#encode(request, codec);
+    const answer = await send(body).catch((error: unknown) => {
+      const refused = error instanceof ApiError && error.code === 415;
+      if (!refused || typeof body?.bytes !== "object" || !request.body)
+        throw error;
+      this.#onlyJsonBodies = true;
+      return send(jsonBody(request.body));
+    });
+    const object = decoded(codec, answer, request.verb) as KubeObject;
     if (request.verb === "list" || request.verb === "deletecollection")
       nameItems(object as unknown as KubeList<KubeObject>);
     return object;
@@ -170,13 +190,28 @@ class UndiciTransport implements HttpTransport {
     const answer = await this.#call(
       method.toUpperCase() as Dispatcher.HttpMethod,
       this.#prefix + path,
-      body === undefined ? undefined : JSON.stringify(body),
-      "application/json",
+      body === undefined ? undefined : jsonBody(body),
+      jsonCodec,
     );
     return {
       status: answer.status,
-      body: answer.json ? parseJson(answer.text, path) : answer.text,
+      body: answer.contentType.includes("json")
+        ? decoded(jsonCodec, answer, path)
+        : answer.bytes.toString("utf8"),
     };
+  }
+
+  #bodyCodec(): Promise<BodyCodec> {
+    return (this.#codec ??= bodyCodecOf(
+      this.options.contentType ?? "application/json",
+    ));
+  }
+
+  #encode(request: ApiRequest, codec: BodyCodec): EncodedBody | undefined {
+    const { patch, body, resource } = request;
+    if (patch) return jsonBody(patch.body, patchTypes[patch.type]);
+    if (body === undefined) return undefined;
+    return this.#onlyJsonBodies ? jsonBody(body) : codec.encode(body, resource);
   }
 
   async #takeTurn(): Promise<void> {
@@ -227,10 +262,10 @@ class UndiciTransport implements HttpTransport {
     return (this.#pools ??= this.#connect());
   }
 
-  async #headers(): Promise<Record<string, string | string[]>> {
+  async #headers(accept: string): Promise<Record<string, string | string[]>> {
     const { options } = this;
     const headers: Record<string, string | string[]> = {
-      accept: "application/json",
+      accept,
       "user-agent": options.userAgent ?? "orbit",
     };
     const token = options.tokenFile
@@ -275,16 +310,16 @@ class UndiciTransport implements HttpTransport {
   async #call(
     method: Dispatcher.HttpMethod,
     path: string,
-    body: string | undefined,
-    contentType: string,
-  ): Promise<{ status: number; text: string; json: boolean }> {
+    body: EncodedBody | undefined,
+    codec: BodyCodec,
+  ): Promise<Answer> {
     let tokenRetried = false;
     let socketRetried = false;
     for (let retry = 0; ;) {
-      const headers = await this.#headers();
-      if (body !== undefined) headers["content-type"] = contentType;
+      const headers = await this.#headers(codec.accept);
+      if (body) headers["content-type"] = body.contentType;
       let status: number;
-      let text: string;
+      let bytes: Buffer;
       let answered: Record<string, string | string[] | undefined>;
       try {
         const pools = await this.#connected();
@@ -292,14 +327,14 @@ class UndiciTransport implements HttpTransport {
           method,
           path,
           headers,
-          body: body ?? null,
+          body: body?.bytes ?? null,
           headersTimeout: this.#timeoutMs,
           bodyTimeout: this.#timeoutMs,
           signal: this.#closed.signal,
         });
         status = response.statusCode;
         answered = response.headers;
-        text = await response.body.text();
+        bytes = Buffer.from(await response.body.arrayBuffer());
       } catch (error) {
         if (error instanceof TransportError) throw error;
         const code = (error as { code?: string }).code;
@@ -323,9 +358,9 @@ class UndiciTransport implements HttpTransport {
         await sleep(this.#clock, waitMs, this.#closed.signal);
         continue;
       }
-      if (status >= 400) throw statusError(status, text, answered);
-      const type = String(answered["content-type"] ?? "");
-      return { status, text, json: type.includes("json") };
+      if (status >= 400) throw answerError(status, bytes, answered, codec);
+      const contentType = String(answered["content-type"] ?? "");
+      return { status, bytes, contentType };
     }
   }
 
@@ -333,9 +368,10 @@ class UndiciTransport implements HttpTransport {
     path: string,
     options: WatchOptions,
     signal: AbortSignal,
-  ): Promise<AsyncIterable<Uint8Array>> {
+  ): Promise<AsyncIterable<DecodedEvent>> {
     const pools = await this.#connected();
-    const headers = await this.#headers();
+    const codec = await this.#bodyCodec();
+    const headers = await this.#headers(codec.accept);
     const response = await pools.watches
       .request({
         method: "GET",
@@ -355,10 +391,11 @@ class UndiciTransport implements HttpTransport {
       });
     if (response.statusCode !== 200) {
       if (response.statusCode === 401) this.#fileToken = undefined;
-      const text = await response.body.text();
-      throw statusError(response.statusCode, text, response.headers);
+      const bytes = Buffer.from(await response.body.arrayBuffer());
+      throw answerError(response.statusCode, bytes, response.headers, codec);
     }
-    return response.body;
+    const type = String(response.headers["content-type"] ?? "");
+    return codec.events(response.body, type);
   }
 }
 
@@ -370,29 +407,23 @@ export function withQuery(
   return text === "" ? path : `${path}?${text}`;
 }
 
-function parseJson(text: string, what: string): unknown {
+interface Answer {
+  readonly status: number;
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
+function decoded(codec: BodyCodec, answer: Answer, what: string): unknown {
+  const { bytes, contentType } = answer;
   try {
-    return JSON.parse(text) as unknown;
+    return codec.decode(bytes, contentType);
   } catch (error) {
-    throw new TransportError(`the answer to ${what} is not JSON`, {
+    const type = contentType.split(";")[0]!;
+    const expected = type.includes("json") || type === "" ? "JSON" : type;
+    throw new TransportError(`the answer to ${what} is not ${expected}`, {
       cause: error,
     });
   }
-}
-
-/** Items of a list come without apiVersion and kind: give them theirs, so that all objects look alike. */
-export function nameItems(list: KubeList<KubeObject>): void {
-  if (!list.kind?.endsWith("List") || !list.items) return;
-  const kind = list.kind.slice(0, -"List".length);
-  list.items = list.items.map((item) =>
-    item.kind
-      ? item
-      : {
-          ...(list.apiVersion ? { apiVersion: list.apiVersion } : {}),
-          kind,
-          ...item,
-        },
-  );
 }
 
 /** Milliseconds to wait before the request may be sent again, or undefined when the answer is final. */
@@ -406,43 +437,4 @@ function retryAfterMs(
   return Number.isFinite(seconds) && seconds >= 0
     ? Math.min(seconds, 60) * 1000
     : undefined;
-}
-
-/** An ApiError of a Status body, or of the bare code and text when there is none. */
-export function statusError(
-  code: number,
-  text: string,
-  headers: Readonly<Record<string, string | string[] | undefined>> = {},
-): ApiError {
-  const retryAfter = headers["retry-after"];
-  const extra: Record<string, string> = retryAfter
-    ? { "Retry-After": String(retryAfter) }
-    : {};
-  try {
-    const status = JSON.parse(text) as Status;
-    if (status.kind === "Status")
-      return new ApiError({ ...status, code }, extra);
-  } catch {
-    // Not JSON: below.
-  }
-  const reasons: Record<number, string> = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    405: "MethodNotAllowed",
-    406: "NotAcceptable",
-    409: "Conflict",
-    410: "Gone",
-    413: "RequestEntityTooLarge",
-    415: "UnsupportedMediaType",
-    422: "Invalid",
-    429: "TooManyRequests",
-    500: "InternalError",
-    503: "ServiceUnavailable",
-    504: "Timeout",
-  };
-  const reason = reasons[code] ?? "Unknown";
-  const message = text.trim().slice(0, 1024) || `the server answered ${code}`;
-  return new ApiError({ code, reason, message }, extra);
 }

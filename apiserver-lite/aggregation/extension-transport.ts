@@ -10,14 +10,11 @@ import type {
   KubeObject,
 } from "../../api/object.ts";
 import type { WatchOptions, WatchStream } from "../../client/client.ts";
+import { jsonCodec } from "../../client/content/body-codec.ts";
+import { nameItems } from "../../client/content/list-items.ts";
+import { statusError } from "../../client/content/status-error.ts";
 import { checkRequest, resourcePath } from "../../client/http-paths.ts";
-import {
-  methods,
-  nameItems,
-  patchTypes,
-  statusError,
-  withQuery,
-} from "../../client/http-transport.ts";
+import { methods, patchTypes, withQuery } from "../../client/http-transport.ts";
 import { watchQuery, watchStream } from "../../client/http-watch.ts";
 import type { ApiRequest, Transport } from "../../client/transport.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
@@ -108,7 +105,7 @@ export class ExtensionTransport implements Pick<
         throw errors.unavailable(reachError(error, place));
       });
       const { statusCode = 0 } = answer;
-      if (statusCode === 200) return answer;
+      if (statusCode === 200) return jsonCodec.events(answer, "");
       answer.destroy();
       throw statusError(statusCode, "");
     });

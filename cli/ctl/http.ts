@@ -4,10 +4,9 @@ import { trimEnd } from "../../api/trim.ts";
 import type { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
 import { ApiError } from "../../api/errors.ts";
-import {
-  statusError,
-  type HttpTransportOptions,
-} from "../../client/http-transport.ts";
+import { statusError } from "../../client/content/status-error.ts";
+import type { HttpTransportOptions } from "../../client/http-transport.ts";
+
 import { orbitVersion } from "../version.ts";
 
 export interface CtlConnection extends HttpTransportOptions {

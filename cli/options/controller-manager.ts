@@ -15,6 +15,20 @@ import { nodeIpamOptions } from "./network.ts";
 import type { OptionGroup, OptionTable } from "./table.ts";
 import { unbuiltControllerManagerOptions } from "./unbuilt.ts";
 
+/** In both dialects; empty is the default. */
+const contentTypes: ReadonlySet<unknown> = new Set([
+  "",
+  "application/json",
+  "application/vnd.kubernetes.protobuf",
+  "application/vnd.orbit.protobuf",
+  "application/cbor",
+]);
+
+const isContentType = (text: unknown): string | undefined =>
+  contentTypes.has(text)
+    ? undefined
+    : "must be application/json, application/vnd.kubernetes.protobuf or application/cbor";
+
 export function apiClientOptions(qps: string, burst: string): OptionGroup {
   return group(
     "Talking to the API server",
@@ -40,8 +54,8 @@ export function apiClientOptions(qps: string, burst: string): OptionGroup {
       "kube-api-content-type",
       "string",
       "application/vnd.kubernetes.protobuf",
-      "Encoding of requests.",
-      { file: "contentType" },
+      "Encoding of requests and answers: application/json, application/vnd.kubernetes.protobuf, or application/cbor with the feature gate ClientsAllowCBOR. Patches, and what has no such encoding (custom resources in protobuf), are JSON. Without meaning inside of `orbit server`.",
+      { file: "contentType", check: isContentType },
     ),
   );
 }

@@ -5,15 +5,6 @@ import { proxyModeOption } from "./network.ts";
 import { loggingOptions } from "./shared.ts";
 import type { OptionTable } from "./table.ts";
 
-/** Those without effect here are not taken at all. */
-const withoutEffect = ["kube-api-content-type"];
-
-const shared = (groups: OptionTable): OptionTable =>
-  groups.map(({ title, options }) => ({
-    title,
-    options: options.filter(({ name }) => !withoutEffect.includes(name)),
-  }));
-
 const isInterface = (name: unknown): string | undefined =>
   /^[A-Za-z0-9_.-]{1,15}$/.test(String(name))
     ? undefined
@@ -182,7 +173,8 @@ const table: OptionTable = [
       "Take TCP packets that are out of their window as valid.",
     ),
   ),
-  ...shared([apiClientOptions("5", "10"), loggingOptions]),
+  apiClientOptions("5", "10"),
+  loggingOptions,
 ];
 
 export const proxyOptions: OptionTable = inFile(
@@ -217,6 +209,7 @@ export const proxyOptions: OptionTable = inFile(
     kubeconfig: "clientConnection.kubeconfig",
     "kube-api-qps": "clientConnection.qps",
     "kube-api-burst": "clientConnection.burst",
+    "kube-api-content-type": "clientConnection.contentType",
     "logging-format": "logging.format",
     "log-flush-frequency": "logging.flushFrequency",
     v: "logging.verbosity",

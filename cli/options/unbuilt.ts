@@ -62,7 +62,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   },
   harmless: [
     "permit-port-sharing",
-    "kube-api-content-type",
     // Controllers that are not there.
     "concurrent-serviceaccount-token-syncs",
     "legacy-service-account-token-clean-up-period",
@@ -94,7 +93,7 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
     // Profiles say where pods may not go.
     config: "",
   },
-  harmless: ["kube-api-content-type"],
+  harmless: [],
   moot: contention,
 };
 
@@ -103,7 +102,7 @@ export const unbuiltAgentOptions: UnbuiltOptions = {
     // The reference's chain drops packets for local addresses that come from outside.
     "make-iptables-util-chains": "false",
   },
-  harmless: ["kube-api-content-type"],
+  harmless: [],
   moot: {
     ...contention,
     ...hiddenMetrics,

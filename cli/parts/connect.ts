@@ -11,12 +11,16 @@ import {
 } from "../../client/kubeconfig.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
+import { clientContentType } from "./client-content-type.ts";
 import { clientRateLimit } from "./client-rate-limit.ts";
 
+/** @param gates the part's feature gates */
 export async function connectClient(
   values: OptionValues,
   logger: Logger,
+  gates: Readonly<Record<string, boolean>> = {},
 ): Promise<Client> {
+  const contentType = clientContentType(values, gates);
   const file = values.optionalText("kubeconfig");
   const master = values.optionalText("master");
   const connection = await (
@@ -33,6 +37,7 @@ export async function connectClient(
       ...connection,
       server: master ?? connection.server,
       ...clientRateLimit(values),
+      contentType,
       logger,
     }),
     { clock: systemClock, logger },

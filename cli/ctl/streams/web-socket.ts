@@ -36,13 +36,14 @@ export function onRefusal(
     const chunks: Buffer[] = [];
     response.on("data", (chunk: Buffer) => chunks.push(chunk));
     response.on("end", () => {
-      void import("../../../client/http-transport.ts").then(({ statusError }) =>
-        refused(
-          statusError(
-            response.statusCode ?? 500,
-            Buffer.concat(chunks).toString(),
+      void import("../../../client/content/status-error.ts").then(
+        ({ statusError }) =>
+          refused(
+            statusError(
+              response.statusCode ?? 500,
+              Buffer.concat(chunks).toString(),
+            ),
           ),
-        ),
       );
     });
   });

@@ -17,6 +17,7 @@ export const usedAgentOptions: readonly string[] = [
   "master",
   "kube-api-qps",
   "kube-api-burst",
+  "kube-api-content-type",
   "anonymous-auth",
   "address",
   "read-only-port",

@@ -16,6 +16,7 @@ export const usedPortOptions: readonly string[] = [
   "tls-cert-file",
   "kube-api-qps",
   "kube-api-burst",
+  "kube-api-content-type",
   "authentication-skip-lookup",
   "authentication-tolerate-lookup-failure",
   "tls-private-key-file",

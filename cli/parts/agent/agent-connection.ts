@@ -8,6 +8,7 @@ import { systemClock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError, type OptionValue } from "../../options/table.ts";
+import { clientContentType } from "../client-content-type.ts";
 import { clientRateLimit } from "../client-rate-limit.ts";
 import { makeDirectory } from "../directories.ts";
 import { agentConfig } from "./agent-config.ts";
@@ -94,8 +95,10 @@ export async function connectAgent(
       );
     return undefined;
   }
+  const { nodeName, featureGates = {} } = agentConfig(values);
+  const contentType = clientContentType(values, featureGates);
   const certificates = {
-    nodeName: agentConfig(values).nodeName,
+    nodeName,
     directory: certificateDirectory,
     clock: systemClock,
     logger,
@@ -138,6 +141,7 @@ export async function connectAgent(
         ...connection,
         server,
         ...clientRateLimit(values),
+        contentType,
         ...(joined ? { requestTimeoutMs: failoverTimeoutMs } : {}),
         logger,
       }),

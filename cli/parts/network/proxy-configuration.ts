@@ -29,7 +29,6 @@ const harmless: readonly string[] = [
   "winkernel",
   "ipvs",
   "clientConnection.acceptContentTypes",
-  "clientConnection.contentType",
   "logging.options",
   "iptables.syncPeriod",
   "iptables.minSyncPeriod",

@@ -6,7 +6,7 @@ import { isExpired, isNotFound } from "../../../api/errors.ts";
 import { systemClock } from "../../../api/clock.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { createHttpTransport } from "../../../client/http-transport.ts";
-import { lines } from "../../../client/http-watch.ts";
+import { lines } from "../../../client/content/watch-frames.ts";
 import { configMaps, pods } from "../../../client/resources.ts";
 
 const logger = pino({ level: "silent" });
