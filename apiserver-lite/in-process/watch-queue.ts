@@ -18,6 +18,23 @@ export function served(endpoint: Endpoint, entry: CacheEntry): AnyObject {
     : deepFreeze(endpoint.show(entry.object as AnyObject));
 }
 
+/**
+ * Parsed when it is its turn: all at once would hold the event loop. A class: an accessor in an object literal would give
+ * each event a hidden class that outlives it.
+ */
+class InitialEvent {
+  readonly type = "ADDED" as const;
+
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly entry: CacheEntry,
+  ) {}
+
+  get object(): KubeObject {
+    return served(this.endpoint, this.entry);
+  }
+}
+
 export class WatchQueue implements WatchStream<KubeObject> {
   readonly #queue: WatchEvent<KubeObject>[] = [];
   #wake: (() => void) | undefined;
@@ -38,14 +55,7 @@ export class WatchQueue implements WatchStream<KubeObject> {
     return {
       initial: (entries, selected) => {
         for (const entry of entries)
-          if (selected(entry))
-            this.#push({
-              type: "ADDED",
-              // Parsed when it is its turn: all at once would hold the event loop.
-              get object() {
-                return served(endpoint, entry);
-              },
-            });
+          if (selected(entry)) this.#push(new InitialEvent(endpoint, entry));
       },
       past: (events, typeOf) => {
         for (const event of events) {
