@@ -277,3 +277,17 @@ test("no function makes a generator function", () => {
   );
   expect(found.map(([file]) => file)).toEqual([]);
 });
+
+test("no function that requests call makes an object literal with an accessor", () => {
+  // The engine makes a hidden class for each such literal, which keeps what its accessor refers to, as above.
+  const rooms = /^(?:api|apiserver-lite|client|http-kit|storage)\//;
+  const inner = /^(?: {4,}|\t{2,})(?:get|set) [\w[.\]]+\(/m;
+  const perKind = [
+    "apiserver-lite/custom/custom-kind.ts",
+    "apiserver-lite/printing/table.ts",
+  ];
+  const found = [...texts.keys()].filter(
+    (file) => rooms.test(file) && inner.test(texts.get(file)!),
+  );
+  expect(found.sort()).toEqual(perKind);
+});
