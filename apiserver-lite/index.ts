@@ -21,6 +21,7 @@ export { createTokenTracking } from "./bootstrap/system-objects.ts";
 
 // Certificates and kubeconfigs.
 export { type ClusterPki, loadClusterPki } from "./bootstrap/cluster-pki.ts";
+export { apiServerId } from "./bootstrap/identity-lease.ts";
 export { kubeconfigText, writeKubeconfig } from "./bootstrap/kubeconfig.ts";
 export { PkiKeeper } from "./bootstrap/pki-keeper.ts";
 
@@ -59,6 +60,7 @@ export {
 
 // Authorization.
 export { AbacAuthorizer, parsePolicyFile } from "./authorization/abac.ts";
+export { AuthorizationMetrics } from "./authorization/authorization-metrics.ts";
 export { reconcileBootstrapPolicy } from "./authorization/bootstrap-policy.ts";
 export { NodeAuthorizer } from "./authorization/node-authorizer.ts";
 export { RbacAuthorizer } from "./authorization/rbac-authorizer.ts";
@@ -66,6 +68,11 @@ export {
   createAccessReview,
   createRulesReview,
 } from "./authorization/reviews.ts";
+export {
+  loadReviewConditionCompiler,
+  type ReviewCondition,
+  type ReviewConditionCompiler,
+} from "./authorization/review-conditions.ts";
 export { RoleAggregator } from "./authorization/role-aggregation.ts";
 export {
   alwaysAllow,
@@ -73,6 +80,10 @@ export {
   superuserAuthorizer,
   UnionAuthorizer,
 } from "./authorization/union-authorizer.ts";
+export {
+  createAuthorizationWebhook,
+  type AuthorizationWebhookRules,
+} from "./authorization/webhook-authorizer.ts";
 
 // Admission.
 export type { AdmissionPlugin } from "./admission/plugin.ts";

@@ -35,7 +35,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "egress-selector-config-file": "",
     "service-account-signing-endpoint": "",
     "service-account-lookup": "true",
-    "authorization-config": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
     "encryption-provider-config": "",

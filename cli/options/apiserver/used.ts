@@ -130,6 +130,7 @@ export const usedApiServerOptions: readonly string[] = [
   "enable-aggregator-routing",
   "aggregator-reject-forwarding-redirect",
   "authorization-mode",
+  "authorization-config",
   "authentication-token-webhook-config-file",
   "authentication-token-webhook-cache-ttl",
   "authentication-token-webhook-version",

@@ -22,7 +22,10 @@ import { AdmissionPart } from "./admission.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Store } from "../../../storage/store.ts";
-import { publishAuthentication } from "../../../client/access/authentication-config.ts";
+import {
+  publishAuthentication,
+  type PublishedAuthentication,
+} from "../../../client/access/authentication-config.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
 import { advertisedAddress, urlHost } from "../addresses.ts";
@@ -103,6 +106,14 @@ async function createPriorityClasses(
   );
 }
 
+const publishedOf = (
+  { clientCa }: ReturnType<typeof clientAuthorities>,
+  requestHeader: PublishedAuthentication["requestHeader"],
+): PublishedAuthentication => ({
+  ...(clientCa ? { clientCa } : {}),
+  ...(requestHeader ? { requestHeader } : {}),
+});
+
 export interface ApiPart {
   readonly server: ApiServer;
   readonly security: Security;
@@ -139,7 +150,10 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...served,
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
-    moreMetrics: () => admission.families(options.moreMetrics),
+    moreMetrics: () => [
+      ...admission.families(options.moreMetrics),
+      ...remote.authorizers.families(),
+    ],
     store,
     logger,
     clock,
@@ -195,12 +209,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
             createPriorityClasses(transport),
             ...(options.nodeMetrics ? [createMetricsReader(transport)] : []),
             createTokenTracking(transport, clock),
-            publishAuthentication(transport, {
-              ...(authorities.clientCa
-                ? { clientCa: authorities.clientCa }
-                : {}),
-              ...(header ? { requestHeader: header } : {}),
-            }),
+            publishAuthentication(transport, publishedOf(authorities, header)),
           ]);
         },
         async stop() {

@@ -1,35 +1,32 @@
-// Who else decides at the API server: the token webhook, the OpenID Connect issuer, the authorization webhook and the ABAC
-// policy, from their options. Files are read before the server starts; what can't be read or does not belong together is
-// a UsageError.
+// Who else decides at the API server: the token webhook and the OpenID Connect issuers who a user is, the authorizers what
+// users may do, from their options. Files are read before the server starts; what can't be read or does not belong
+// together is a UsageError.
 import * as path from "node:path";
 import type { Logger } from "pino";
 import {
-  AbacAuthorizer,
   DEFAULT_ISSUER,
   Issuer,
   OidcAuthenticator,
   plainMapping,
-  parsePolicyFile,
 } from "../../../apiserver-lite/index.ts";
 import type { Clock } from "../../../api/clock.ts";
-import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
+import type { TokenAuthenticator } from "../../../api/contracts.ts";
 import type { TokenReview } from "../../../api/types/authentication-v1.ts";
-import type { SubjectAccessReview } from "../../../api/types/authorization-v1.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { readAuthorityFile, readOptionFile } from "../option-files.ts";
+import {
+  readAuthorizers,
+  type Authorizers,
+} from "./authorization/authorizers.ts";
 import { structuredAuthentication } from "./structured-authentication.ts";
 import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
-import { createWebhookAuthorizer } from "../../../client/access/access-reviewer.ts";
 
 export interface RemoteAccess {
   readonly tokens: readonly TokenAuthenticator[];
-  /** By --authorization-mode's name. */
-  readonly authorizers: Readonly<
-    Record<"Webhook" | "ABAC", Authorizer | undefined>
-  >;
+  readonly authorizers: Authorizers;
   /** What --authentication-config says of requests without credentials: on every path, on these, or on none. */
   readonly anonymous: boolean | readonly string[] | undefined;
   /** Begins to fetch what the issuers publish. */
@@ -84,50 +81,6 @@ function tokenWebhook(
     audiences: apiAudiences(values),
     keepBad: true,
   });
-}
-
-/** v1beta1 calls the user's groups `group`. */
-const accessSpec = (
-  { groups, ...spec }: SubjectAccessReview["spec"],
-  version: string,
-): object =>
-  version === "v1beta1" ? { ...spec, group: groups } : { ...spec, groups };
-
-function accessWebhook(
-  webhook: JsonWebhook,
-  values: OptionValues,
-  logger: Logger,
-): Authorizer {
-  const version = values.text("authorization-webhook-version");
-  const reviewing = createWebhookAuthorizer({
-    async review(spec) {
-      const answer = await webhook.post(
-        JSON.stringify({
-          kind: "SubjectAccessReview",
-          apiVersion: `authorization.k8s.io/${version}`,
-          metadata: { creationTimestamp: null },
-          spec: accessSpec(spec, version),
-        }),
-      );
-      return (JSON.parse(answer) as SubjectAccessReview).status;
-    },
-    authorizedTtlMs: values.number(
-      "authorization-webhook-cache-authorized-ttl",
-    ),
-    unauthorizedTtlMs: values.number(
-      "authorization-webhook-cache-unauthorized-ttl",
-    ),
-  });
-  return {
-    async authorize(attributes) {
-      try {
-        return await reviewing.authorize(attributes);
-      } catch (err) {
-        logger.error({ err }, "Failed to make webhook authorizer request");
-        return { decision: "no-opinion", reason: "" };
-      }
-    },
-  };
 }
 
 const oidcNames = [
@@ -199,52 +152,15 @@ function oidc(
   };
 }
 
-function abac(values: OptionValues): Authorizer | undefined {
-  const file = values.optionalText("authorization-policy-file");
-  if (!file) return undefined;
-  const text = readOptionFile("authorization-policy-file", file);
-  try {
-    return new AbacAuthorizer(parsePolicyFile(text, file));
-  } catch (error) {
-    throw new UsageError(
-      `--authorization-policy-file: ${(error as Error).message}`,
-    );
-  }
-}
-
-/** A mode needs its file, and a file its mode. */
-function checkModes(values: OptionValues): void {
-  const modes = values.list("authorization-mode");
-  for (const [mode, optionName] of [
-    ["ABAC", "authorization-policy-file"],
-    ["Webhook", "authorization-webhook-config-file"],
-  ] as const) {
-    const hasMode = modes.includes(mode);
-    const hasFile = values.optionalText(optionName) !== undefined;
-    if (hasMode && !hasFile)
-      throw new UsageError(
-        `--authorization-mode=${mode} needs --${optionName}`,
-      );
-    if (hasFile && !hasMode)
-      throw new UsageError(
-        `--${optionName} needs --authorization-mode=${mode}`,
-      );
-  }
-}
-
 export async function remoteAccess(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
 ): Promise<RemoteAccess> {
-  checkModes(values);
+  const authorizers = await readAuthorizers({ values, clock, logger });
   const tokenHook = await webhookOf(
     values,
     "authentication-token-webhook-config-file",
-  );
-  const accessHook = await webhookOf(
-    values,
-    "authorization-webhook-config-file",
   );
   const connect = oidc(values, clock, logger);
   const issuers = values.list("service-account-issuer");
@@ -261,19 +177,16 @@ export async function remoteAccess(
         throw new UsageError(
           `--authentication-config and --${name} exclude each other`,
         );
-  const policy = abac(values);
   return {
     tokens: [
       ...(connect ? [connect.authenticator] : []),
       ...(structured ? [structured] : []),
       ...(tokenHook ? [tokenWebhook(tokenHook, values)] : []),
     ],
-    authorizers: {
-      Webhook: accessHook && accessWebhook(accessHook, values, logger),
-      ABAC: policy,
-    },
+    authorizers,
     anonymous: structured?.anonymous,
     start() {
+      authorizers.start();
       connect?.issuer.start();
       structured?.start();
     },
@@ -282,7 +195,7 @@ export async function remoteAccess(
         connect?.issuer.close(),
         structured?.close(),
         tokenHook?.close(),
-        accessHook?.close(),
+        authorizers.close(),
       ]);
     },
   };

@@ -6,8 +6,6 @@ import { publicKeyPem, type PrivateKeyPem } from "../../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import {
   type AdmissionPlugin,
-  alwaysAllow,
-  alwaysDeny,
   BootstrapTokenAuthenticator,
   type ClusterPki,
   type ClusterState,
@@ -28,8 +26,6 @@ import {
   selfSubjectReview,
   ServiceAccountAuthenticator,
   StaticTokenAuthenticator,
-  superuserAuthorizer,
-  UnionAuthorizer,
   type VerificationKey,
   verificationKey,
 } from "../../../apiserver-lite/index.ts";
@@ -54,7 +50,7 @@ interface SecurityOptions {
   values: OptionValues;
   /** The cluster's own; without it (orbit apiserver) the option files are all there is. */
   pki: ClusterPki | undefined;
-  /** Who else decides: webhooks, an issuer, a policy. */
+  /** Who else decides, and the authorizers in their order. */
   remote: RemoteAccess;
   /** Attached before the first request. */
   state: ClusterState;
@@ -204,7 +200,7 @@ function anonymousAccess({
   remote,
   logger,
 }: SecurityOptions): boolean | readonly string[] {
-  const everything = values.list("authorization-mode").includes("AlwaysAllow");
+  const everything = remote.authorizers.types.has("AlwaysAllow");
   const anonymous =
     remote.anonymous ??
     (values.isSet("anonymous-auth") || !pki
@@ -229,31 +225,16 @@ interface Authorization {
 }
 
 function authorization({
-  values,
-  remote,
+  remote: { authorizers },
   state,
 }: SecurityOptions): Authorization {
-  const modes = values.list("authorization-mode");
+  const { types } = authorizers;
   const roles = new RbacAuthorizer(state);
-  const node = modes.includes("Node") ? new NodeAuthorizer(state) : undefined;
-  const byMode = modes.map((mode): Authorizer => {
-    switch (mode) {
-      case "AlwaysAllow":
-        return alwaysAllow;
-      case "AlwaysDeny":
-        return alwaysDeny;
-      case "RBAC":
-        return roles;
-      case "Node":
-        return node!;
-      default:
-        return remote.authorizers[mode as "Webhook" | "ABAC"]!;
-    }
-  });
+  const node = types.has("Node") ? new NodeAuthorizer(state) : undefined;
   return {
-    authorizer: new UnionAuthorizer([superuserAuthorizer, ...byMode]),
+    authorizer: authorizers.attach({ rbac: roles, node }),
     roles,
-    rbac: modes.includes("RBAC") ? roles : undefined,
+    rbac: types.has("RBAC") ? roles : undefined,
     node,
   };
 }

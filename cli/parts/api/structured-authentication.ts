@@ -1,13 +1,13 @@
 // The issuers of --authentication-config while the server runs: the file is looked at once a minute, and a good new version
 // takes the place of the old one; a bad one is logged and changes nothing. An issuer that both versions have keeps its keys.
-import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import { Issuer, OidcAuthenticator } from "../../../apiserver-lite/index.ts";
-import type { Clock, Timer } from "../../../api/clock.ts";
+import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
+import { FollowedFile } from "./followed-file.ts";
 import { readOptionFile } from "../option-files.ts";
 import {
   readAuthenticationConfig,
@@ -16,7 +16,6 @@ import {
 } from "./authentication-config.ts";
 
 const option = "authentication-config";
-const lookEveryMs = 60_000;
 /** Any that can be checked, as at the reference. */
 const algorithms = [
   ...["RS256", "RS384", "RS512"],
@@ -67,12 +66,10 @@ class StructuredAuthentication implements TokenAuthenticator {
   readonly anonymous: AuthenticationConfig["anonymous"];
   readonly #options: StructuredOptions;
   readonly #file: string;
-  #text: string;
+  readonly #followed: FollowedFile;
   #known: readonly Known[] = [];
   #authenticators: readonly OidcAuthenticator[] = [];
-  #timer: Timer | undefined;
   #started = false;
-  #closed = false;
 
   constructor(
     options: StructuredOptions,
@@ -82,7 +79,15 @@ class StructuredAuthentication implements TokenAuthenticator {
   ) {
     this.#options = options;
     this.#file = file;
-    this.#text = text;
+    this.#followed = new FollowedFile({
+      ...{ file, text, clock: options.clock },
+      use: (changed) => this.#reload(changed),
+      failed: (err) =>
+        options.logger.error(
+          { err, file },
+          "the authentication file can't be reloaded: the version before stays in force",
+        ),
+    });
     this.anonymous = config.anonymous;
     this.#use(config.issuers);
   }
@@ -102,47 +107,22 @@ class StructuredAuthentication implements TokenAuthenticator {
   start(): void {
     this.#started = true;
     for (const { issuer } of this.#known) issuer.start();
-    this.#lookLater();
+    this.#followed.start();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.cancel();
+    this.#followed.stop();
     await Promise.all(this.#known.map(({ issuer }) => issuer.close()));
   }
 
-  #lookLater(): void {
-    this.#timer = this.#options.clock.after(lookEveryMs, () => {
-      void this.#reload().then(() => {
-        if (!this.#closed) this.#lookLater();
-      });
-    });
-  }
-
-  /** Never rejects. */
-  async #reload(): Promise<void> {
+  async #reload(text: string): Promise<void> {
     const { logger, ownIssuers } = this.#options;
-    try {
-      const text = await readFile(this.#file, "utf8");
-      if (text === this.#text) return;
-      // A bad version is reported once.
-      this.#text = text;
-      const config = await readAuthenticationConfig(
-        text,
-        this.#file,
-        ownIssuers,
-      );
-      if (!isDeepStrictEqual(config.anonymous, this.anonymous))
-        throw new Error("changes of `anonymous` need a restart");
-      if (this.#closed) return;
-      this.#use(config.issuers);
-      logger.info({ file: this.#file }, "the authentication file was reloaded");
-    } catch (err) {
-      logger.error(
-        { err, file: this.#file },
-        "the authentication file can't be reloaded: the version before stays in force",
-      );
-    }
+    const config = await readAuthenticationConfig(text, this.#file, ownIssuers);
+    if (!isDeepStrictEqual(config.anonymous, this.anonymous))
+      throw new Error("changes of `anonymous` need a restart");
+    if (this.#followed.stopped) return;
+    this.#use(config.issuers);
+    logger.info({ file: this.#file }, "the authentication file was reloaded");
   }
 
   #use(issuers: readonly JwtIssuer[]): void {

@@ -144,8 +144,8 @@ test("a port that is taken ends with 2 and names it", async () => {
 test.each([
   [
     "apiserver",
-    "--authorization-config=DIR/junk.pem",
-    "--authorization-config",
+    "--encryption-provider-config=DIR/junk.pem",
+    "--encryption-provider-config",
   ],
   [
     "controller-manager",
