@@ -21,7 +21,7 @@ import {
   readAuthorizers,
   type Authorizers,
 } from "./authorization/authorizers.ts";
-import { structuredAuthentication } from "./structured-authentication.ts";
+import { structuredAuthentication } from "./authentication/structured-authentication.ts";
 import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
 
 export interface RemoteAccess {

@@ -6,7 +6,7 @@ import * as https from "node:https";
 import pino from "pino";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
-import { structuredAuthentication } from "../../../cli/parts/api/structured-authentication.ts";
+import { structuredAuthentication } from "../../../cli/parts/api/authentication/structured-authentication.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";

@@ -1,5 +1,5 @@
 // AuthenticationConfiguration: what is refused, with the place in the file, and which users claims become.
-import { readAuthenticationConfig } from "../../../cli/parts/api/authentication-config.ts";
+import { readAuthenticationConfig } from "../../../cli/parts/api/authentication/authentication-config.ts";
 import { UsageError } from "../../../cli/options/table.ts";
 
 const issuer = { url: "https://idp.example/a", audiences: ["orbit"] };

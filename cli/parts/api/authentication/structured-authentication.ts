@@ -1,14 +1,17 @@
 // The issuers of --authentication-config while the server runs: the file is looked at once a minute, and a good new version
 // takes the place of the old one; a bad one is logged and changes nothing. An issuer that both versions have keeps its keys.
 import type { Logger } from "pino";
-import { Issuer, OidcAuthenticator } from "../../../apiserver-lite/index.ts";
-import type { Clock } from "../../../api/clock.ts";
-import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
+import { Issuer, OidcAuthenticator } from "../../../../apiserver-lite/index.ts";
+import type { Clock } from "../../../../api/clock.ts";
+import type {
+  TokenAuthenticator,
+  UserInfo,
+} from "../../../../api/contracts.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { OptionValues } from "../../options/parse.ts";
-import { UsageError } from "../../options/table.ts";
-import { FollowedFile } from "./followed-file.ts";
-import { readOptionFile } from "../option-files.ts";
+import type { OptionValues } from "../../../options/parse.ts";
+import { UsageError } from "../../../options/table.ts";
+import { FollowedFile } from "../followed-file.ts";
+import { readOptionFile } from "../../option-files.ts";
 import {
   readAuthenticationConfig,
   type AuthenticationConfig,

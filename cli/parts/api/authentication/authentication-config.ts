@@ -8,9 +8,9 @@ import {
   type ClaimMapping,
   type ExpressionCompiler,
   type MappingRules,
-} from "../../../apiserver-lite/index.ts";
-import { trimEnd } from "../../../api/trim.ts";
-import { ConfigurationSection } from "../configuration-section.ts";
+} from "../../../../apiserver-lite/index.ts";
+import { trimEnd } from "../../../../api/trim.ts";
+import { ConfigurationSection } from "../../configuration-section.ts";
 
 export interface JwtIssuer {
   readonly url: string;
