@@ -129,9 +129,9 @@ export class Representation {
     );
   }
 
-  /** Throws ApiError 406 where one object was asked for. */
-  list(listed: Listed): EncodedList {
-    this.#checkList(true);
+  /** Throws ApiError 406 where one object was asked for, unless it is the blueprint of a list in a bookmark. */
+  list(listed: Listed, blueprint = false): EncodedList {
+    if (!blueprint) this.#checkList(true);
     const metadata = listMetadata(listed, this.#endpoint.custom && !this.#as);
     if (this.#as === "Table") {
       const tables = this.#tables();
@@ -383,7 +383,7 @@ export class Representation {
 
   /** What clients that stream a list decode first, so that the list they put together has the right kind. */
   #emptyList(): Buffer {
-    const parts = [...this.list({ entries: [], revision: 0 }).parts];
+    const parts = [...this.list({ entries: [], revision: 0 }, true).parts];
     return Buffer.concat(parts.filter((part) => part !== undefined));
   }
 

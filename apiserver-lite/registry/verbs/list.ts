@@ -34,6 +34,8 @@ interface ListQuery {
   readonly resourceVersionMatch: string;
   readonly limit: number;
   readonly continue: string;
+  /** Whether it is there, with whatever value: watches alone have it. */
+  readonly sendInitialEvents: boolean;
 }
 
 /** Throws ApiError 400. */
@@ -46,6 +48,7 @@ export function listQueryOf(query: URLSearchParams): ListQuery {
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
     limit: integer(query.get("limit")),
     continue: query.get("continue") ?? "",
+    sendInitialEvents: query.has("sendInitialEvents"),
   };
 }
 
@@ -262,6 +265,13 @@ function validateListQuery(query: ListQuery): void {
         ]),
       );
   }
+  if (query.sendInitialEvents)
+    problems.push(
+      fieldErrors.forbidden(
+        "sendInitialEvents",
+        "sendInitialEvents is forbidden for list",
+      ),
+    );
   if (problems.length > 0)
     throw errors.invalid(
       { group: "meta.k8s.io", kind: "ListOptions" },

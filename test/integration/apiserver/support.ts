@@ -27,7 +27,7 @@ export interface TestServer {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<Answer>;
-  watch(path: string): Promise<WatchReader>;
+  watch(path: string, headers?: Record<string, string>): Promise<WatchReader>;
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function startTestServer(
         text,
       };
     },
-    watch: (path) => WatchReader.open(url + path),
+    watch: (path, headers) => WatchReader.open(url + path, headers),
     stop: () => server.stop(),
   };
 }
@@ -100,9 +100,12 @@ export class WatchReader {
     this.#reader = reader;
   }
 
-  static async open(url: string): Promise<WatchReader> {
+  static async open(
+    url: string,
+    headers: Record<string, string> = {},
+  ): Promise<WatchReader> {
     const abort = new AbortController();
-    const response = await fetch(url, { signal: abort.signal });
+    const response = await fetch(url, { headers, signal: abort.signal });
     return new WatchReader(abort, response.body!.getReader(), response.status);
   }
 

@@ -87,6 +87,66 @@ test("streaming lists end with the annotated bookmark", async () => {
   watch.close();
 });
 
+test("streaming lists of metadata end with the blueprint of a list of metadata", async () => {
+  await make("a");
+  const meta = "g=meta.k8s.io;v=v1";
+  const watch = await server.watch(
+    `${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    { accept: `application/json;as=PartialObjectMetadata;${meta}` },
+  );
+  expect(await watch.take(1)).toEqual(["ADDED a"]);
+  const end = await watch.next();
+  expect(end).toMatchObject({
+    type: "BOOKMARK",
+    object: { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" },
+  });
+  const annotations = end?.object["metadata"].annotations;
+  expect(
+    JSON.parse(
+      Buffer.from(
+        annotations["kubernetes.io/initial-events-list-blueprint"],
+        "base64",
+      ).toString(),
+    ),
+  ).toEqual({
+    kind: "PartialObjectMetadataList",
+    apiVersion: "meta.k8s.io/v1",
+    metadata: {},
+    items: [],
+  });
+  watch.close();
+  // A list is still asked for by its own name.
+  const { status } = await server.call("GET", configMaps, undefined, {
+    accept: `application/json;as=PartialObjectMetadata;${meta}`,
+  });
+  expect(status).toBe(406);
+});
+
+test.each(["true", "false", ""])(
+  "a list may not ask for initial events: %j",
+  async (value) => {
+    const { status, body } = await server.call(
+      "GET",
+      `${configMaps}?sendInitialEvents=${value}`,
+    );
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      reason: "Invalid",
+      details: {
+        group: "meta.k8s.io",
+        kind: "ListOptions",
+        causes: [
+          {
+            reason: "FieldValueForbidden",
+            message: "Forbidden: sendInitialEvents is forbidden for list",
+            field: "sendInitialEvents",
+          },
+        ],
+      },
+    });
+  },
+);
+
 test("sendInitialEvents=false sends no state", async () => {
   await make("a");
   const watch = await server.watch(
