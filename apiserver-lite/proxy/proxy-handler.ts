@@ -23,7 +23,7 @@ import type { ProxyPlace } from "./links.ts";
 import { sendLog } from "./log-socket.ts";
 import { throughProxy } from "./page-transform.ts";
 import type { ProxyTarget } from "./proxy-name.ts";
-import { proxyTarget, readPod } from "./target.ts";
+import { isUnscheduledLog, proxyTarget } from "./target.ts";
 import { Tunnels } from "./tunnels.ts";
 
 interface ProxyHandlerOptions extends DialerOptions {
@@ -147,7 +147,7 @@ export class ProxyHandler implements ConnectHandler {
       throw errors.badRequest(
         "logs are served over no other upgrade than WebSocket",
       );
-    if (logs && isUnscheduled(request))
+    if (logs && isUnscheduledLog(request))
       return sendLog(Readable.from([]), request.headers, socket, head);
     const target = this.#target(request);
     const headers = requestHeaders(
@@ -191,7 +191,7 @@ export class ProxyHandler implements ConnectHandler {
   /** Answers the requests that need no other server. */
   #isSettledHere(request: ConnectRequest, response: ConnectResponse): boolean {
     const { subresource, method, proxyPath, rawQuery } = request;
-    if (subresource === "log" && isUnscheduled(request)) {
+    if (subresource === "log" && isUnscheduledLog(request)) {
       response.start(200, { "content-type": "text/plain" }).end();
       return true;
     }
@@ -221,11 +221,6 @@ function placeOf(request: ConnectRequest, target: ProxyTarget): ProxyPlace {
     backendHost: `${target.host}:${target.port}`,
     requestHost: String(headers.host ?? headers[":authority"] ?? ""),
   };
-}
-
-/** Nothing has been logged yet. */
-function isUnscheduled(request: ConnectRequest): boolean {
-  return !readPod(request).spec.nodeName;
 }
 
 function mayHaveBody({ method, headers }: ConnectRequest): boolean {

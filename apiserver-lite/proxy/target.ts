@@ -28,10 +28,22 @@ export function proxyTarget(
   return nodeTarget(request, options);
 }
 
-export function readPod({ namespace, name, read }: ConnectRequest): Pod {
+function readPod({ namespace, name, read }: ConnectRequest): Pod {
   const pod = read("", "pods", namespace, name);
   if (!pod) throw errors.notFound({ group: "", resource: "pods" }, name);
   return typed<Pod>(pod);
+}
+
+/**
+ * Whether the pod whose log is asked for has no node yet, so that nothing was logged. Throws ApiError 400, 404, 422: what
+ * is wrong with the request is wrong before the pod has a node, too.
+ */
+export function isUnscheduledLog(request: ConnectRequest): boolean {
+  const pod = readPod(request);
+  if (pod.spec.nodeName) return false;
+  copyLogOptions(request.query, new URLSearchParams());
+  containerOf(pod, request.query.get("container") ?? "");
+  return true;
 }
 
 function agentTarget(
@@ -46,9 +58,9 @@ function agentTarget(
     for (const port of query.getAll("ports")) passed.append("port", port);
     path = `/portForward/${namespace}/${name}`;
   } else {
-    const container = containerOf(pod, query.get("container") ?? "");
     if (subresource === "log") copyLogOptions(query, passed);
-    else copyStreamOptions(query, passed, subresource);
+    const container = containerOf(pod, query.get("container") ?? "");
+    if (subresource !== "log") copyStreamOptions(query, passed, subresource);
     const route = { log: "containerLogs", exec: "exec", attach: "attach" }[
       subresource
     ];

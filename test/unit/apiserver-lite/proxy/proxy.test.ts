@@ -122,10 +122,12 @@ beforeAll(async () => {
   pod("refused");
   pod("unscheduled", { nodeName: undefined });
   pod("lost", { nodeName: "gone" });
-  pod("two", {
+  const two = {
     containers: [{ name: "x" }, { name: "y" }],
     initContainers: [{ name: "i" }],
-  });
+  };
+  pod("two", two);
+  pod("two-unscheduled", { ...two, nodeName: undefined });
   handler = new ProxyHandler({
     state,
     logger: pino({ level: "silent" }),
@@ -249,8 +251,26 @@ it.each<[string, ConnectRequest, number, string | RegExp]>([
     "a container name must be specified for pod two, choose one of: [x y] or one of the init containers: [i]",
   ],
   [
+    "a choice of containers before the pod has a node",
+    request("log", "two-unscheduled"),
+    400,
+    "a container name must be specified for pod two-unscheduled, choose one of: [x y] or one of the init containers: [i]",
+  ],
+  [
+    "an unknown container before the pod has a node",
+    request("log", "unscheduled", "container=z"),
+    400,
+    "container z is not valid for pod unscheduled",
+  ],
+  [
     "a bad option",
     request("log", "a", "tailLines=-1"),
+    422,
+    /tailLines: Invalid value/,
+  ],
+  [
+    "a bad option, also of an unknown container before the pod has a node",
+    request("log", "unscheduled", "container=z&tailLines=-1"),
     422,
     /tailLines: Invalid value/,
   ],
