@@ -32,6 +32,7 @@ import { HeaderDeadline } from "./header-deadline.ts";
 import { clientCertificates } from "./peer-certificates.ts";
 import { Pipeline } from "./pipeline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
+import { replaceStreamTable } from "./stream-table.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
   arrive,
@@ -152,6 +153,7 @@ export class Listener {
         headersTimeoutMs,
       ));
       this.#server.on("session", (session: ServerHttp2Session) => {
+        replaceStreamTable(session);
         this.#sessions.add(session);
         idle.add(session);
         session.once("close", () => this.#sessions.delete(session));

@@ -17,14 +17,19 @@ interface TimedStream {
   reset(): void;
 }
 
-/** Of an answered stream: when it last moved, and what was unsent then. */
-interface Progress {
+interface OpenStream {
+  /**
+   * Unset when it is closed: a set that changes often leaves old tables behind, which hold what was in them, and with it
+   * what each stream holds, until the next full collection.
+   */
+  stream: TimedStream | undefined;
+  /** Of an answered stream: when it last moved, and what was unsent then. */
   sinceMs: number;
-  unsentBytes: number;
+  unsentBytes: number | undefined;
 }
 
 interface Tracked {
-  readonly streams: Map<TimedStream, Progress | undefined>;
+  readonly streams: Set<OpenStream>;
   /** Since when there are no streams. */
   idleSinceMs: number;
   /** When it was last seen with nothing begun. */
@@ -50,7 +55,7 @@ export class SessionDeadline {
   add(session: ServerHttp2Session): void {
     const now = this.now();
     const tracked: Tracked = {
-      streams: new Map(),
+      streams: new Set(),
       idleSinceMs: now,
       quietSinceMs: now,
       bytes: -1,
@@ -71,9 +76,11 @@ export class SessionDeadline {
   begin(session: ServerHttp2Session, stream: TimedStream): () => void {
     const tracked = this.#sessions.get(session);
     if (!tracked) return () => undefined;
-    tracked.streams.set(stream, undefined);
+    const open: OpenStream = { stream, sinceMs: 0, unsentBytes: undefined };
+    tracked.streams.add(open);
     return () => {
-      tracked.streams.delete(stream);
+      open.stream = undefined;
+      tracked.streams.delete(open);
       if (tracked.streams.size > 0) return;
       tracked.idleSinceMs = tracked.quietSinceMs = this.now();
       tracked.bytes = undefined;
@@ -110,12 +117,14 @@ export class SessionDeadline {
   }
 
   #resetUnread({ streams }: Tracked, now: number): void {
-    for (const [stream, progress] of streams) {
-      if (!stream.answered || stream.closed) continue;
+    for (const open of streams) {
+      const { stream } = open;
+      if (!stream?.answered || stream.closed) continue;
       const { unsentBytes } = stream;
-      if (progress?.unsentBytes !== unsentBytes)
-        streams.set(stream, { sinceMs: now, unsentBytes });
-      else if (now - progress.sinceMs >= this.headersMs) stream.reset();
+      if (open.unsentBytes !== unsentBytes) {
+        open.unsentBytes = unsentBytes;
+        open.sinceMs = now;
+      } else if (now - open.sinceMs >= this.headersMs) stream.reset();
     }
   }
 

@@ -11,6 +11,7 @@ import {
 } from "../../../api/pki/certificate.ts";
 import type { Exchange, Http2Exchange } from "../../../http-kit/exchange.ts";
 import { Listener } from "../../../http-kit/listener.ts";
+import { replaceStreamTable } from "../../../http-kit/stream-table.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const nowMs = Date.now();
@@ -188,3 +189,34 @@ test("CONNECT over HTTP/2 names no path", async () => {
   expect(headers["x-path"]).toBe("");
   client.destroy();
 });
+
+test("streams of HTTP/2 are kept in a table that holds none of those before", async () => {
+  const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+    ca: ca.certificate,
+  });
+  client.on("error", () => undefined);
+  const answered = client.request({ ":path": "/answered" });
+  await once(answered.resume(), "close");
+  client.request({ ":path": "/held" }).on("error", () => undefined);
+  await eventually(() => held.length === 1);
+  const { session } = (held[0] as Http2Exchange).http2Stream;
+  const state = tableOf(session!);
+  expect(state.streams.constructor.name).toBe("StreamTable");
+  expect(state.streams.size).toBe(1);
+  // Not under a stream that is open.
+  expect(replaceStreamTable(session!)).toBe(false);
+  session!.destroy();
+  await eventually(() => held[0]!.closed && state.streams.size === 0);
+  expect(replaceStreamTable({} as http2.Http2Session)).toBe(false);
+  client.destroy();
+});
+
+/** Node's own. */
+function tableOf(session: http2.Http2Session): {
+  streams: Map<number, object>;
+} {
+  const key = Object.getOwnPropertySymbols(session).find(
+    ({ description }) => description === "state",
+  );
+  return (session as unknown as Record<symbol, never>)[key!]!;
+}

@@ -1,0 +1,132 @@
+// What a request holds is gone with the small collections after its end: nothing from before it may keep it until a full
+// one. Measured by what comes to the old generation while requests come and go; a full collection in between, and a slow
+// machine, only make it less.
+import { EventEmitter } from "node:events";
+import type { ServerHttp2Session } from "node:http2";
+import * as v8 from "node:v8";
+import * as vm from "node:vm";
+import { arrive, type Exchange } from "../../../http-kit/exchange.ts";
+import { Intake } from "../../../http-kit/intake.ts";
+import { SessionDeadline } from "../../../http-kit/session-deadline.ts";
+import { StreamTable } from "../../../http-kit/stream-table.ts";
+
+v8.setFlagsFromString("--expose-gc");
+const collect = vm.runInNewContext("gc") as (options?: {
+  type: "minor";
+}) => void;
+
+const rounds = 24;
+/** Few of them are open at its end. */
+const ofRound = 100;
+const heldNumbers = 512;
+const heldBytes = rounds * ofRound * heldNumbers * 8;
+
+/** Doubles, so that each holds as many bytes as it says. */
+const made = (): number[] => new Array<number>(heldNumbers).fill(0.5);
+
+function oldBytes(): number {
+  return v8
+    .getHeapSpaceStatistics()
+    .filter(({ space_name: name }) => !name.startsWith("new"))
+    .reduce((sum, { space_used_size: size }) => sum + size, 0);
+}
+
+/** Of what all requests held, the part that came to the old generation. */
+function promotedPart(request: (index: number) => void): number {
+  // Compiled, and the tables have their size.
+  for (let index = 0; index < 100; index++) request(index);
+  collect();
+  const before = oldBytes();
+  for (let round = 1; round <= rounds; round++) {
+    for (let at = 0; at < ofRound; at++) request(round * 1000 + at);
+    collect({ type: "minor" });
+    collect({ type: "minor" });
+  }
+  return (oldBytes() - before) / heldBytes;
+}
+
+test("the measure: what stays comes to the old generation", () => {
+  const all: unknown[] = [];
+  expect(promotedPart(() => all.push(made()))).toBeGreaterThan(0.8);
+});
+
+test("a request that was handed on", () => {
+  let turn: (() => void) | undefined;
+  const intake = new Intake({ nextTurn: (next) => void (turn = next) });
+  const handle = { readStop: () => undefined, readStart: () => undefined };
+  const intaken = intake.add(handle, "192.0.2.1", false);
+  const peer = { remoteAddress: "", clientCertificate: undefined, intaken };
+  let handled = 0;
+  const part = promotedPart(() => {
+    const held = made();
+    const exchange = { peer, closed: false, held } as unknown as Exchange;
+    arrive(exchange, () => void (handled += held.length));
+    turn?.();
+  });
+  expect(handled).toBe((100 + rounds * ofRound) * heldNumbers);
+  expect(part).toBeLessThan(0.5);
+});
+
+/** Four are open at a time; each is closed as the fourth after it opens. */
+function fourOpen(open: (index: number) => () => void) {
+  const closing: (() => void)[] = [];
+  return (index: number): void => {
+    closing.push(open(index));
+    if (closing.length > 4) closing.shift()!();
+  };
+}
+
+test("a stream under a session's deadline", () => {
+  const deadline = new SessionDeadline(1000, 1000, () => 0);
+  const session = new EventEmitter() as unknown as ServerHttp2Session;
+  deadline.add(session);
+  const part = promotedPart(
+    fourOpen(() => {
+      const stream = { answered: true, unsentBytes: 0, closed: false };
+      const timed = { ...stream, reset: () => undefined, held: made() };
+      return deadline.begin(session, timed);
+    }),
+  );
+  deadline.stop();
+  expect(part).toBeLessThan(0.5);
+});
+
+test("a stream of a session", () => {
+  const table = new StreamTable<number[]>();
+  const part = promotedPart(
+    fourOpen((index) => {
+      table.set(index, made());
+      return () => table.delete(index);
+    }),
+  );
+  expect(table.size).toBe(4);
+  expect(part).toBeLessThan(0.5);
+});
+
+describe("a table of streams", () => {
+  test("has what was set last and not deleted", () => {
+    const table = new StreamTable<string>();
+    expect(table.set(1, "a").set(3, "b").set(1, "c").size).toBe(2);
+    expect(table.get(1)).toBe("c");
+    expect(table.delete(1)).toBe(true);
+    expect(table.delete(1)).toBe(false);
+    expect([table.get(1), table.has(1), table.has(3)]).toEqual([
+      undefined,
+      false,
+      true,
+    ]);
+  });
+
+  test("is gone through while its streams are deleted", () => {
+    const table = new StreamTable<string>();
+    for (let id = 1; id <= 9; id += 2) table.set(id, `s${id}`);
+    const seen: string[] = [];
+    table.forEach((stream, id) => {
+      seen.push(stream);
+      table.delete(id);
+      table.delete(id + 2);
+    });
+    expect(seen).toEqual(["s1", "s5", "s9"]);
+    expect(table.size).toBe(0);
+  });
+});
