@@ -93,21 +93,38 @@ interface MountPoint {
 
 /** All of this namespace, in the order in which they were made. */
 export async function mountPoints(): Promise<MountPoint[]> {
-  const text = await readFile("/proc/self/mountinfo", "utf8");
-  return text.split("\n").flatMap((line) => {
-    const fields = line.split(" ");
-    const [device, field] = [fields[2], fields[4]];
-    if (device === undefined || field === undefined) return [];
-    const target = field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
-      String.fromCharCode(Number.parseInt(octal, 8)),
-    );
-    return [{ device, target }];
-  });
+  return (await mountLines()).flatMap(mountPoint);
+}
+
+async function mountLines(): Promise<string[]> {
+  return (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
+}
+
+function mountPoint(line: string): MountPoint[] {
+  const fields = line.split(" ");
+  const [device, field] = [fields[2], fields[4]];
+  if (device === undefined || field === undefined) return [];
+  const target = field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  );
+  return [{ device, target }];
+}
+
+/** A path as the kernel writes it in mountinfo. */
+function mountField(path: string): string {
+  return path.replace(
+    /[ \t\n\\]/g,
+    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
 }
 
 /** Mount points at or below a directory, deepest first. */
 export async function mountsBelow(directory: string): Promise<string[]> {
-  return (await mountPoints())
+  // A node with a hundred pods has a thousand mounts: only the lines that may count are taken apart.
+  const field = ` ${mountField(directory)}`;
+  return (await mountLines())
+    .filter((line) => line.includes(field))
+    .flatMap(mountPoint)
     .map(({ target }) => target)
     .filter(
       (target) => target === directory || target.startsWith(`${directory}/`),
