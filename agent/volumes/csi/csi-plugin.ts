@@ -223,9 +223,13 @@ export class CsiVolumes {
 
   /** Asks for what no pod has to be unstaged. */
   async #released(): Promise<void> {
-    const used = await this.paths.usedByPods();
-    for (const { record, directory } of await this.paths.allStaged())
-      if (!used.has(keyOf(record))) this.#unstaging.add(directory);
+    const staged = await this.paths.allStaged();
+    // All pods' directories are read for it: only where a driver has staged something.
+    if (staged.length > 0) {
+      const used = await this.paths.usedByPods();
+      for (const { record, directory } of staged)
+        if (!used.has(keyOf(record))) this.#unstaging.add(directory);
+    }
     for (const { record, directory } of await this.paths.allBlocks())
       if ((await this.paths.blockUsers(record.specVolID)).length === 0)
         this.#unstaging.add(directory);
