@@ -32,6 +32,8 @@ export interface AccessAttributes {
 export type AccessDecision = {
   decision: "allow" | "deny" | "no-opinion";
   reason: string;
+  /** Why an authorizer that had to be asked gave no answer. Only a decision that is no "allow" has it. */
+  error?: string;
 };
 
 export interface Authorizer {

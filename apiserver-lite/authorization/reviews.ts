@@ -63,13 +63,14 @@ export function createAccessReview(
             extra: spec.extra ?? {},
             ...(spec.uid ? { uid: spec.uid } : {}),
           };
-      const { decision, reason } = await authorizer.authorize(
+      const { decision, reason, error } = await authorizer.authorize(
         attributesOf(spec, user),
       );
       const status = {
         allowed: decision === "allow",
         ...(decision === "deny" ? { denied: true } : {}),
         ...(reason === "" ? {} : { reason }),
+        ...(error === undefined ? {} : { evaluationError: error }),
       };
       return { ...object, status } as AnyObject;
     },

@@ -25,7 +25,7 @@ export const superuserAuthorizer: Authorizer = {
       : { decision: "no-opinion", reason: "" },
 };
 
-/** The first that allows or denies decides; when none does, the answer is no, with all their reasons. */
+/** The first that allows or denies decides; when none does, the answer is no, with all their reasons and errors. */
 export class UnionAuthorizer implements Authorizer {
   constructor(private readonly authorizers: readonly Authorizer[]) {}
 
@@ -33,31 +33,49 @@ export class UnionAuthorizer implements Authorizer {
   authorize(
     attributes: AccessAttributes,
   ): AccessDecision | Promise<AccessDecision> {
-    return this.#ask(attributes, 0, []);
+    return this.#ask(attributes, 0, { reasons: [], errors: [] });
   }
 
   #ask(
     attributes: AccessAttributes,
     from: number,
-    reasons: string[],
+    heard: Heard,
   ): AccessDecision | Promise<AccessDecision> {
     for (let index = from; index < this.authorizers.length; index++) {
       const answer = this.authorizers[index]!.authorize(attributes);
       if (answer instanceof Promise) {
         return answer.then((decision) =>
-          settled(decision, reasons)
+          settled(decision, heard)
             ? decision
-            : this.#ask(attributes, index + 1, reasons),
+            : this.#ask(attributes, index + 1, heard),
         );
       }
-      if (settled(answer, reasons)) return answer;
+      if (settled(answer, heard)) return answer;
     }
-    return { decision: "no-opinion", reason: reasons.join("\n") };
+    const { reasons, errors } = heard;
+    return {
+      decision: "no-opinion",
+      reason: reasons.join("\n"),
+      ...(errors.length > 0 ? { error: listed(errors) } : {}),
+    };
   }
 }
 
-function settled(decision: AccessDecision, reasons: string[]): boolean {
-  if (decision.decision !== "no-opinion") return true;
-  if (decision.reason !== "") reasons.push(decision.reason);
+/** What those said who did not decide. */
+interface Heard {
+  readonly reasons: string[];
+  readonly errors: string[];
+}
+
+function settled(answer: AccessDecision, { reasons, errors }: Heard): boolean {
+  if (answer.decision !== "no-opinion") return true;
+  if (answer.reason !== "") reasons.push(answer.reason);
+  if (answer.error !== undefined) errors.push(answer.error);
   return false;
+}
+
+/** Several in brackets and each once, as the reference shows them. */
+function listed(errors: readonly string[]): string {
+  const different = [...new Set(errors)];
+  return different.length === 1 ? different[0]! : `[${different.join(", ")}]`;
 }

@@ -94,7 +94,8 @@ export function createAuthorizationWebhook(
           { err, webhook: name },
           "Failed to make webhook authorizer request",
         );
-        return { decision: onFailure, reason: "" };
+        const error = err instanceof Error ? err.message : String(err);
+        return { decision: onFailure, reason: "", error };
       }
     },
   };

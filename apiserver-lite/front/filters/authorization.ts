@@ -1,5 +1,6 @@
-// May the user do this? Throws ApiError 403.
+// May the user do this? Throws ApiError 403; PlainAnswer 500 where none allows it and an authorizer gave no answer.
 import type { AccessAttributes, Authorizer } from "../../../api/contracts.ts";
+import { PlainAnswer } from "../../request/route.ts";
 import type { HttpRequest } from "../../serving/http-request.ts";
 import type { Filter } from "../filter.ts";
 import { forbidden } from "../forbidden.ts";
@@ -14,10 +15,14 @@ export function authorizationFilter(
   authorizer: Authorizer | undefined,
 ): Filter {
   function decide(
-    { trail }: HttpRequest,
+    { trail, exchange }: HttpRequest,
     attributes: AccessAttributes,
-    { decision, reason }: Answer,
+    { decision, reason, error }: Answer,
   ): void {
+    if (decision !== "allow" && error !== undefined) {
+      trail?.annotate("authorization.k8s.io/reason", "internal error");
+      throw unanswered(exchange.url, error);
+    }
     if (trail) {
       const shown = decision === "allow" ? "allow" : "forbid";
       trail.annotate("authorization.k8s.io/decision", shown);
@@ -38,6 +43,22 @@ export function authorizationFilter(
         : decide(request, attributes, answer);
     },
   };
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+};
+
+/** As the reference answers it: what is shown can't become markup. */
+function unanswered(url: string, error: string): PlainAnswer {
+  const text = `Internal Server Error: ${JSON.stringify(url)}: ${error}`;
+  return new PlainAnswer(
+    500,
+    `${text.replace(/[&<>]/g, (one) => escapes[one]!)}\n`,
+    { "x-content-type-options": "nosniff" },
+  );
 }
 
 function attributesOf({ info, user, query }: HttpRequest): AccessAttributes {

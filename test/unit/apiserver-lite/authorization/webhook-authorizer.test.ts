@@ -17,6 +17,7 @@ import type {
 } from "../../../../api/contracts.ts";
 import { metricsText } from "../../../../api/metrics/family.ts";
 import { WebhookTimeoutError } from "../../../../client/webhook/call-failure.ts";
+import { UnionAuthorizer } from "../../../../apiserver-lite/authorization/union-authorizer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const question: AccessAttributes = {
@@ -190,9 +191,11 @@ test.each([
   const { ask, asked, metric } = webhook({ onFailure }, () => {
     throw failure;
   });
-  expect(await ask()).toEqual({ decision, reason: "" });
+  expect(await ask()).toEqual({
+    ...{ decision, reason: "", error: "connection refused" },
+  });
   failure = new WebhookTimeoutError("late");
-  expect(await ask()).toEqual({ decision, reason: "" });
+  expect(await ask()).toEqual({ decision, reason: "", error: "late" });
   // It is not remembered.
   expect(asked).toHaveLength(2);
   expect(metric("webhook_evaluations_total")).toEqual([
@@ -322,4 +325,28 @@ test("names beyond the bound are not counted", () => {
     .split("\n")
     .filter((line) => line.includes("webhook_evaluations_total{"));
   expect(lines).toHaveLength(1000);
+});
+
+test("a chain passes errors on, each once, unless somebody decides", async () => {
+  const saying = (answer: Partial<AccessDecision>) => ({
+    authorize: () => ({
+      ...({ decision: "no-opinion", reason: "" } as const),
+      ...answer,
+    }),
+  });
+  const failing = saying({ error: "gone" });
+  const chain = (...more: ReturnType<typeof saying>[]) =>
+    new UnionAuthorizer([failing, failing, ...more]).authorize(question);
+  expect(chain(saying({ reason: "why" }))).toEqual({
+    ...{ decision: "no-opinion", reason: "why", error: "gone" },
+  });
+  expect(chain(saying({ error: "late" }))).toMatchObject({
+    error: "[gone, late]",
+  });
+  expect(chain(saying({ decision: "allow" }))).toEqual({
+    ...{ decision: "allow", reason: "" },
+  });
+  expect(chain(saying({ decision: "deny", reason: "no" }))).toEqual({
+    ...{ decision: "deny", reason: "no" },
+  });
 });
