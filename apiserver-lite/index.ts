@@ -46,11 +46,6 @@ export {
   selfSubjectReview,
 } from "./authentication/reviews.ts";
 export { DEFAULT_ISSUER } from "./authentication/service-account/claims.ts";
-export {
-  JwtSigner,
-  verificationKey,
-  type VerificationKey,
-} from "./authentication/service-account/jwt.ts";
 export { ServiceAccountAuthenticator } from "./authentication/service-account/token-authenticator.ts";
 export { createTokenSubresource } from "./authentication/service-account/token-request.ts";
 export {

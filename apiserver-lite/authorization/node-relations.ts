@@ -10,7 +10,7 @@ import type { AnyObject } from "../../api/object.ts";
 import type { PersistentVolume, Pod } from "../../api/types/core-v1.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
 import type { ClusterState } from "../resources/state.ts";
-import { podReferences } from "./pod-references.ts";
+import { podReferences } from "../../api/objects/pod-references.ts";
 import { typed } from "../resources/typed.ts";
 
 export class NodeRelations {

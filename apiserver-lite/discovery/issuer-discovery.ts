@@ -1,7 +1,7 @@
 // OpenID discovery of the service account issuer: who verifies tokens without asking this server finds the keys here.
 // An issuer that is no https URL has no document.
 import type { PathHandler } from "../serving/path-handler.ts";
-import type { VerificationKey } from "../authentication/service-account/jwt.ts";
+import type { VerificationKey } from "../../api/pki/jwt.ts";
 
 interface IssuerDiscoveryOptions {
   readonly issuer: string;

@@ -8,7 +8,7 @@ import type { AnyObject } from "../../../api/object.ts";
 import { parseCsr } from "../../../api/pki/signing-request.ts";
 import type { Node, Pod } from "../../../api/types/core-v1.ts";
 import { nodeOfUser } from "../../authorization/node-authorizer.ts";
-import { referencesOf } from "../../authorization/pod-references.ts";
+import { referencesOf } from "../../../api/objects/pod-references.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";

@@ -12,7 +12,11 @@ import {
   type ObjectReference,
   type ServiceAccountClaims,
 } from "./claims.ts";
-import { peekClaims, verifyJwt, type VerificationKey } from "./jwt.ts";
+import {
+  peekClaims,
+  verifyJwt,
+  type VerificationKey,
+} from "../../../api/pki/jwt.ts";
 
 interface ServiceAccountAuthenticatorOptions {
   readonly issuers: readonly string[];

@@ -12,7 +12,7 @@ import {
   type ObjectReference,
   type ServiceAccountClaims,
 } from "./claims.ts";
-import type { JwtSigner } from "./jwt.ts";
+import type { JwtSigner } from "../../../api/pki/jwt.ts";
 import { untyped } from "../../resources/typed.ts";
 
 interface TokenRequestOptions {

@@ -2,6 +2,11 @@
 // an API server, made from its options and the cluster's PKI.
 import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
 import type { Clock } from "../../../api/clock.ts";
+import {
+  JwtSigner,
+  type VerificationKey,
+  verificationKey,
+} from "../../../api/pki/jwt.ts";
 import { publicKeyPem, type PrivateKeyPem } from "../../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import {
@@ -16,7 +21,6 @@ import {
   createTokenReview,
   createTokenSubresource,
   DEFAULT_ISSUER,
-  JwtSigner,
   NodeAuthorizer,
   parseTokenFile,
   RbacAuthorizer,
@@ -26,8 +30,6 @@ import {
   selfSubjectReview,
   ServiceAccountAuthenticator,
   StaticTokenAuthenticator,
-  type VerificationKey,
-  verificationKey,
 } from "../../../apiserver-lite/index.ts";
 import type { RequestAuthenticator } from "../../../http-kit/authentication/authenticator.ts";
 import {

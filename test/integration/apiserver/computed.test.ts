@@ -6,7 +6,7 @@ import { issuerDiscoveryPaths } from "../../../apiserver-lite/discovery/issuer-d
 import {
   JwtSigner,
   verificationKey,
-} from "../../../apiserver-lite/authentication/service-account/jwt.ts";
+} from "../../../api/pki/jwt.ts";
 import { startTestServer, type TestServer } from "./support.ts";
 
 const servers: TestServer[] = [];

@@ -23,7 +23,7 @@ import { DEFAULT_ISSUER } from "../../../../apiserver-lite/authentication/servic
 import {
   JwtSigner,
   verificationKey,
-} from "../../../../apiserver-lite/authentication/service-account/jwt.ts";
+} from "../../../../api/pki/jwt.ts";
 import { ServiceAccountAuthenticator } from "../../../../apiserver-lite/authentication/service-account/token-authenticator.ts";
 import { createTokenSubresource } from "../../../../apiserver-lite/authentication/service-account/token-request.ts";
 import {

@@ -1,5 +1,5 @@
 // Compact JSON Web Signatures with node:crypto: ES256 and RS256 only, and the algorithm must be the key's own.
-import type { PrivateKeyPem } from "../../../api/pki/keys.ts";
+import type { PrivateKeyPem } from "./keys.ts";
 import {
   createHash,
   createPrivateKey,

@@ -1,6 +1,5 @@
 // What a pod's spec names: the API objects its node must read to run it.
-import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
-import { typed } from "../resources/typed.ts";
+import type { Container, Pod, Volume } from "../types/core-v1.ts";
 
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
@@ -32,7 +31,7 @@ export function* referencesOf(pod: Readonly<Pod>): Generator<PodReference> {
   const containers = [
     ...(spec.initContainers ?? []),
     ...(spec.containers ?? []),
-    ...typed<Container[]>(spec.ephemeralContainers ?? []),
+    ...((spec.ephemeralContainers ?? []) as Container[]),
   ];
   for (const container of containers) yield* containerReferences(container);
   for (const volume of spec.volumes ?? []) yield* volumeReferences(volume, pod);
