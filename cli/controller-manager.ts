@@ -15,7 +15,10 @@ import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
-import { signingAuthorities } from "./parts/signing-authorities.ts";
+import {
+  signingAuthorities,
+  tokenSigner,
+} from "./parts/signing-authorities.ts";
 
 /** What the options say about the controllers, files read. */
 function chosenOptions(
@@ -29,6 +32,7 @@ function chosenOptions(
   return {
     ...controllerOptions(values),
     ...signingAuthorities(values),
+    ...tokenSigner(values),
     featureGates: gatesOfPart(values, warn),
     leaderElect: values.flag("leader-elect"),
     ...(nodeIpam ? { nodeIpam } : {}),

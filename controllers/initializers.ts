@@ -30,6 +30,8 @@ import {
 } from "./replicaset/replica-kinds.ts";
 import { createResourceQuotaController } from "./quota/quota-controller.ts";
 import { createRootCaPublisher } from "./certificates/root-ca-publisher.ts";
+import { createLegacyTokenCleaner } from "./access/legacy-token-cleaner.ts";
+import { createServiceAccountTokenController } from "./access/service-account-tokens.ts";
 import { createServiceAccountController } from "./access/service-account-controller.ts";
 import { createServiceLoadBalancerController } from "./service-lb/service-lb-controller.ts";
 import { createStatefulSetController } from "./statefulset/statefulset-controller.ts";
@@ -64,6 +66,22 @@ const isOn = (
 ): boolean => options.featureGates?.[gate] ?? byDefault;
 
 export const initializers: readonly Initializer[] = [
+  {
+    name: "serviceaccount-token-controller",
+    alias: "serviceaccount-token",
+    create: (context) =>
+      context.options.serviceAccountTokenSigner
+        ? createServiceAccountTokenController(
+            context,
+            context.options.serviceAccountTokenSigner,
+          )
+        : undefined,
+  },
+  {
+    name: "legacy-serviceaccount-token-cleaner-controller",
+    alias: "legacy-service-account-token-cleaner",
+    create: createLegacyTokenCleaner,
+  },
   {
     name: "serviceaccount-controller",
     alias: "serviceaccount",

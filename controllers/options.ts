@@ -19,6 +19,10 @@ export interface ControllerOptions {
   concurrentGcSyncs: number;
   concurrentTtlAfterFinishedSyncs: number;
   concurrentServiceaccountTokenSyncs: number;
+  /** Signs tokens in Secrets, with a key that the API server accepts; without it such Secrets stay empty. */
+  serviceAccountTokenSigner?: { sign(claims: object): string };
+  /** Unused time after which tokens in Secrets that an account names are marked, and later deleted. */
+  legacyServiceAccountTokenCleanUpPeriodMs: number;
   concurrentResourceQuotaSyncs: number;
   concurrentHorizontalPodAutoscalerSyncs: number;
   /** Between looks at an autoscaler's metrics. */
@@ -115,6 +119,7 @@ export const defaultControllerOptions: ControllerOptions = {
   concurrentGcSyncs: 20,
   concurrentTtlAfterFinishedSyncs: 5,
   concurrentServiceaccountTokenSyncs: 5,
+  legacyServiceAccountTokenCleanUpPeriodMs: 8760 * 3_600_000,
   concurrentResourceQuotaSyncs: 5,
   concurrentHorizontalPodAutoscalerSyncs: 5,
   horizontalPodAutoscalerSyncPeriodMs: 15_000,

@@ -9,7 +9,10 @@ import {
 import { controllerOptions } from "../parts/controller-options.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
-import { signingAuthorities } from "../parts/signing-authorities.ts";
+import {
+  clusterTokenSigner,
+  signingAuthorities,
+} from "../parts/signing-authorities.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import { electionOf, startPart } from "./elected-part.ts";
@@ -46,6 +49,7 @@ export async function startControllers(
     clusterSigningCa: pki.clusterCa,
     approveServingCertificates: true,
     ...signingAuthorities(options),
+    ...clusterTokenSigner(options, values, pki.serviceAccountKey),
     // One program: what is on in the API server is on here, unless the controllers' own option says otherwise.
     featureGates: {
       ...featureGatesOf(values, emulatedVersionOf(values), () => {}),

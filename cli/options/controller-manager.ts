@@ -225,7 +225,7 @@ const table: OptionTable = [
       "service-account-private-key-file",
       "string",
       "",
-      "Key that signs legacy tokens.",
+      "Key that signs legacy tokens, those in Secrets of type kubernetes.io/service-account-token; without it they get none.",
     ),
     option(
       "root-ca-file",

@@ -34,7 +34,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
     "egress-selector-config-file": "",
     "service-account-signing-endpoint": "",
-    "service-account-lookup": "true",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
     "encryption-provider-config": "",
@@ -59,14 +58,7 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "enable-leader-migration": "false",
     "leader-migration-config": "",
   },
-  harmless: [
-    "permit-port-sharing",
-    // Controllers that are not there.
-    "concurrent-serviceaccount-token-syncs",
-    "legacy-service-account-token-clean-up-period",
-    "service-account-private-key-file",
-    "enable-hostpath-provisioner",
-  ],
+  harmless: ["permit-port-sharing", "enable-hostpath-provisioner"],
   moot: {
     ...contention,
     ...hiddenMetrics,

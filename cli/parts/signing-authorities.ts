@@ -1,10 +1,12 @@
-// The authorities of the built-in certificate signers from --cluster-signing-*: one pair for all, or pairs of single
-// signers; never both.
+// What the controllers sign with. The authorities of the built-in certificate signers from --cluster-signing-*: one pair for
+// all, or pairs of single signers; never both. The key of tokens in Secrets of service accounts.
 import type { CertificatePair } from "../../api/pki/certificate.ts";
+import { JwtSigner } from "../../api/pki/jwt.ts";
+import type { PrivateKeyPem } from "../../api/pki/keys.ts";
 import type { ControllerOptions } from "../../controllers/options.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { readPair } from "./option-files.ts";
+import { readKeyFile, readPair } from "./option-files.ts";
 
 /** Part of the option's name → signer. */
 const signerNames: Readonly<Record<string, string>> = {
@@ -36,4 +38,38 @@ export function signingAuthorities(
     ...(general ? { clusterSigningCa: general } : {}),
     ...(single.length > 0 ? { signerCas: Object.fromEntries(single) } : {}),
   };
+}
+
+type Signer = Pick<ControllerOptions, "serviceAccountTokenSigner">;
+
+/** By --service-account-private-key-file; undefined without it. Throws UsageError. */
+export const tokenSigner = (values: OptionValues): Signer | undefined =>
+  signerOf(values, "service-account-private-key-file");
+
+/**
+ * The same inside a whole cluster, else by the key that signs the API server's own tokens.
+ * @param values of the cluster
+ */
+export function clusterTokenSigner(
+  controllerValues: OptionValues,
+  values: OptionValues,
+  ownKey: PrivateKeyPem,
+): Signer {
+  return (
+    tokenSigner(controllerValues) ??
+    signerOf(values, "service-account-signing-key-file") ?? {
+      serviceAccountTokenSigner: new JwtSigner(ownKey),
+    }
+  );
+}
+
+function signerOf(values: OptionValues, option: string): Signer | undefined {
+  const file = values.optionalText(option);
+  if (!file) return undefined;
+  const key = readKeyFile(option, file, "private");
+  try {
+    return { serviceAccountTokenSigner: new JwtSigner(key) };
+  } catch (error) {
+    throw new UsageError(`--${option}: ${file}: ${(error as Error).message}`);
+  }
 }

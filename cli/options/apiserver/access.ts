@@ -138,7 +138,7 @@ export const authenticationOptions: OptionTable = [
       "service-account-lookup",
       "bool",
       "true",
-      "Check that the token's objects still exist.",
+      "Check of legacy tokens that their Secret holds them and their account is there; that of bound tokens' objects is always made.",
     ),
     option(
       "service-account-extend-token-expiration",

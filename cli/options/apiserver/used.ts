@@ -116,6 +116,7 @@ export const usedApiServerOptions: readonly string[] = [
   "service-account-jwks-uri",
   "external-hostname",
   "service-account-key-file",
+  "service-account-lookup",
   "service-account-signing-key-file",
   "service-account-extend-token-expiration",
   "service-account-max-token-expiration",

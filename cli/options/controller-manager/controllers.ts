@@ -174,7 +174,8 @@ export const controllerOptions: OptionGroup = group(
     "legacy-service-account-token-clean-up-period",
     "duration",
     "8760h0m0s",
-    "Unused time after which legacy tokens are removed.",
+    "Unused time after which legacy tokens that an account names in secrets are marked as invalid, and as long again after that deleted.",
+    { min: 1 },
   ),
   option("max-endpoints-per-slice", "int", "100", "Endpoints of a slice.", {
     min: 1,

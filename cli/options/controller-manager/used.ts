@@ -28,6 +28,9 @@ export const usedPortOptions: readonly string[] = [
 export const usedControllerManagerOptions: readonly string[] = [
   ...nodeIpamOptions.map(({ name }) => name),
   ...usedPortOptions,
+  "concurrent-serviceaccount-token-syncs",
+  "legacy-service-account-token-clean-up-period",
+  "service-account-private-key-file",
   "disabled-metrics",
   "allow-metric-labels",
   "allow-metric-labels-manifest",

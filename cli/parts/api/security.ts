@@ -21,6 +21,8 @@ import {
   createTokenReview,
   createTokenSubresource,
   DEFAULT_ISSUER,
+  LastUsedLabels,
+  LegacyTokenAuthenticator,
   NodeAuthorizer,
   parseTokenFile,
   RbacAuthorizer,
@@ -76,7 +78,7 @@ export interface Security {
   ): ResourceStrategy | undefined;
   /** After the state is loaded. */
   start(): Promise<void>;
-  /** Writes the bootstrap roles and keeps aggregated ones. */
+  /** Writes the bootstrap roles and keeps aggregated ones; from now on legacy tokens' use is noted. */
   startPolicy(
     transport: Pick<Transport, "request">,
     featureGates: Readonly<Record<string, boolean>>,
@@ -183,11 +185,22 @@ function staticTokens(values: OptionValues): TokenAuthenticator[] {
 function tokenAuthenticators(
   { values, remote, state, clock }: SecurityOptions,
   { issuers, audiences, keys }: TokenIdentity,
+  lastUsed: LastUsedLabels,
 ): TokenAuthenticator[] {
   const ofAccounts = { issuers, keys, audiences, state, clock };
+  const legacy = {
+    ...ofAccounts,
+    lookup: values.flag("service-account-lookup"),
+    noteUse: lastUsed.note.bind(lastUsed),
+  };
   return [
     ...staticTokens(values),
-    ...(keys.length > 0 ? [new ServiceAccountAuthenticator(ofAccounts)] : []),
+    ...(keys.length > 0
+      ? [
+          new LegacyTokenAuthenticator(legacy),
+          new ServiceAccountAuthenticator(ofAccounts),
+        ]
+      : []),
     ...(values.flag("enable-bootstrap-token-auth")
       ? [new BootstrapTokenAuthenticator(state, clock)]
       : []),
@@ -298,7 +311,8 @@ export function createSecurity(options: SecurityOptions): Security {
       verifier: new ClientCertificateVerifier(header.authority, clock),
     });
   const identity = tokenIdentity(values, pki);
-  const tokenChain = tokenAuthenticators(options, identity);
+  const lastUsed = new LastUsedLabels(logger);
+  const tokenChain = tokenAuthenticators(options, identity, lastUsed);
   const authenticator = createAuthenticator({
     ...(requestHeader ? { requestHeader } : {}),
     ...(verifier
@@ -340,6 +354,7 @@ export function createSecurity(options: SecurityOptions): Security {
       await node?.start();
     },
     async startPolicy(transport, featureGates) {
+      lastUsed.start(transport);
       if (!rbac) return;
       await reconcileBootstrapPolicy({
         ...{ state, transport, logger },
@@ -353,6 +368,7 @@ export function createSecurity(options: SecurityOptions): Security {
         verifier?.setAuthorities(renewed.clusterCa.certificate);
     },
     async stop() {
+      await lastUsed.stop();
       await aggregator?.stop();
       roles.stop();
       node?.stop();

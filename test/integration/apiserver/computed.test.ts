@@ -3,10 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from "jose";
 import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { issuerDiscoveryPaths } from "../../../apiserver-lite/discovery/issuer-discovery.ts";
-import {
-  JwtSigner,
-  verificationKey,
-} from "../../../api/pki/jwt.ts";
+import { JwtSigner, verificationKey } from "../../../api/pki/jwt.ts";
 import { startTestServer, type TestServer } from "./support.ts";
 
 const servers: TestServer[] = [];

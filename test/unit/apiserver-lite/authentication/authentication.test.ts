@@ -20,10 +20,7 @@ import { createAuthenticator } from "../../../../apiserver-lite/authentication/c
 import { RequestHeaderAuthenticator } from "../../../../http-kit/authentication/request-header.ts";
 import { createTokenReview } from "../../../../apiserver-lite/authentication/reviews.ts";
 import { DEFAULT_ISSUER } from "../../../../apiserver-lite/authentication/service-account/claims.ts";
-import {
-  JwtSigner,
-  verificationKey,
-} from "../../../../api/pki/jwt.ts";
+import { JwtSigner, verificationKey } from "../../../../api/pki/jwt.ts";
 import { ServiceAccountAuthenticator } from "../../../../apiserver-lite/authentication/service-account/token-authenticator.ts";
 import { createTokenSubresource } from "../../../../apiserver-lite/authentication/service-account/token-request.ts";
 import {
