@@ -132,7 +132,7 @@ test("one that ended at once keeps what it said last", async () => {
   await end("short");
 });
 
-test("writing 20 MB/s of logs: rotated at once, and all logs within their budget", async () => {
+test("writing 20 MB/s of logs: rotated, and all logs within their budget", async () => {
   // Each writes 20 MB in a second or more.
   const script =
     "i=0; while [ $i -lt 20 ]; do head -c 1000000 /dev/zero | tr '\\0' x | fold -w 999; i=$((i+1)); sleep 0.05; done; echo done > /tmp/done; sleep 1000";
@@ -152,7 +152,7 @@ test("writing 20 MB/s of logs: rotated at once, and all logs within their budget
           })?.size ?? 0,
         ]),
     );
-  const startedMs = performance.now();
+  // How soon a look follows is shown with a fake clock (log-budget.test.ts): here the writer may wait for a processor.
   let before = 0;
   await eventually(
     () => {
@@ -163,8 +163,6 @@ test("writing 20 MB/s of logs: rotated at once, and all logs within their budget
     },
     { intervalMs: 50, what: "the first rotation" },
   );
-  // Long before the ten seconds of the interval.
-  expect(performance.now() - startedMs).toBeLessThan(7000);
   await eventually(
     async () => {
       const written = await Promise.all(
