@@ -46,49 +46,92 @@ function receive(
     return Promise.reject(tooLarge(maxBytes));
   }
   return new Promise((resolve, reject) => {
-    let first: Buffer | undefined;
-    let chunks: Buffer[] | undefined;
-    let bytes = 0;
-    const giveUp = (error: Error): void => {
-      receiving?.delete(stop);
-      body.removeAllListeners("data");
-      body.resume();
-      first = chunks = undefined;
-      reject(error);
-    };
-    const stop = (): void =>
-      giveUp(errors.unavailable("the server is shutting down"));
-    receiving?.add(stop);
-    body.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      try {
-        if (bytes > maxBytes) throw tooLarge(maxBytes);
-        gate?.received(chunk.length);
-      } catch (error) {
-        return giveUp(error as Error);
-      }
-      if (!first) first = chunk;
-      else (chunks ??= [first]).push(chunk);
-    });
-    let ended = false;
+    new Reception(body, maxBytes, receiving, {
+      gate,
+      resolve,
+      reject,
+    }).begin(onClose);
+  });
+}
+
+/** What is wanted of a body until all of it is there. */
+interface Receiver {
+  readonly gate: BodyGate | undefined;
+  readonly resolve: (bytes: Buffer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * A body that comes in. Its stream, and what keeps the old tables of a set, hold it longer than that: an HTTP/2 stream
+ * lives until the client has read the answer. So it is emptied when it is over.
+ */
+class Reception {
+  #first: Buffer | undefined;
+  #chunks: Buffer[] | undefined;
+  #bytes = 0;
+  /** Undefined: it is over. */
+  #receiver: Receiver | undefined;
+
+  constructor(
+    private readonly body: Readable,
+    private readonly maxBytes: number,
+    private readonly receiving: Set<() => void> | undefined,
+    receiver: Receiver,
+  ) {
+    this.#receiver = receiver;
+  }
+
+  begin(onClose: ReadBodyOptions["onClose"]): void {
+    const { body } = this;
+    this.receiving?.add(this.#stop);
+    body.on("data", (chunk: Buffer) => this.#data(chunk));
     // `on`, as each of these comes once, and a wrapper that takes itself away costs more than the rest.
-    body.on("end", () => {
-      ended = true;
-      receiving?.delete(stop);
-      resolve(chunks ? Buffer.concat(chunks, bytes) : (first ?? empty));
-    });
+    body.on("end", () => this.#end());
     // Every body closes in the end: an error, with its stack, is only made when something broke off.
     const broken = (): void => {
-      if (ended) return;
-      ended = true;
-      receiving?.delete(stop);
-      reject(errors.badRequest("unexpected EOF"));
+      if (this.#receiver)
+        this.#over()?.reject(errors.badRequest("unexpected EOF"));
     };
     body.on("error", broken);
     body.on("aborted", broken);
     body.on("close", broken);
     onClose?.(broken);
-  });
+  }
+
+  #data(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    try {
+      if (this.#bytes > this.maxBytes) throw tooLarge(this.maxBytes);
+      this.#receiver?.gate?.received(chunk.length);
+    } catch (error) {
+      return this.#giveUp(error as Error);
+    }
+    if (!this.#first) this.#first = chunk;
+    else (this.#chunks ??= [this.#first]).push(chunk);
+  }
+
+  #end(): void {
+    const first = this.#first ?? empty;
+    const chunks = this.#chunks;
+    this.#over()?.resolve(chunks ? Buffer.concat(chunks, this.#bytes) : first);
+  }
+
+  /** What comes still is thrown away. */
+  #giveUp(error: Error): void {
+    this.body.removeAllListeners("data");
+    this.body.resume();
+    this.#over()?.reject(error);
+  }
+
+  readonly #stop = (): void =>
+    this.#giveUp(errors.unavailable("the server is shutting down"));
+
+  #over(): Receiver | undefined {
+    const receiver = this.#receiver;
+    this.#receiver = this.#first = this.#chunks = undefined;
+    this.receiving?.delete(this.#stop);
+    return receiver;
+  }
 }
 
 const empty = Buffer.alloc(0);

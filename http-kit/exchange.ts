@@ -299,13 +299,6 @@ export class Http2Exchange implements Exchange {
   get closed(): boolean {
     return this.http2Stream.closed || this.http2Stream.destroyed;
   }
-  /** All of the answer has been handed over; `unsentBytes` of it are not on the wire. */
-  get answered(): boolean {
-    return this.http2Stream.writableEnded;
-  }
-  get unsentBytes(): number {
-    return this.http2Stream.bufferSize;
-  }
 
   respond(
     status: number,
@@ -353,11 +346,6 @@ export class Http2Exchange implements Exchange {
 
   destroy(): void {
     this.http2Stream.close(8);
-  }
-
-  /** Ends the stream that has been answered: bytes that the client still sends are not read. */
-  reset(): void {
-    this.http2Stream.close(this.unsentBytes > 0 ? 8 : 0);
   }
 }
 

@@ -288,20 +288,20 @@ export class Listener {
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
   ): void {
-    stream.on("error", () => undefined);
+    stream.on("error", ignored);
     const { session } = stream;
     const peer = this.#peerOf(session?.socket as Socket | undefined, session);
     const exchange = new Http2Exchange(stream, headers, rawHeaders, peer);
     if (session)
       stream.once(
         "close",
-        this.#idle!.begin(session as ServerHttp2Session, exchange),
+        this.#idle!.begin(session as ServerHttp2Session, stream),
       );
     const { goawayChance } = this.options;
     if (goawayChance > 0 && session && Math.random() < goawayChance) {
       // The client makes a new connection at once; the requests under way on this connection are finished.
       session.goaway(constants.NGHTTP2_NO_ERROR);
-      stream.once("close", () => session.close());
+      stream.once("close", session.close.bind(session));
     }
     arrive(exchange, () => this.options.handle(exchange));
   }
@@ -385,6 +385,9 @@ export class Listener {
     );
   }
 }
+
+/** Made once: a callback made for a stream would keep its request until the client has read the answer. */
+const ignored = (): void => undefined;
 
 /** Answers what is no request one can serve, and ends the connection. */
 function refuse(exchange: Http1Exchange, status: number, text: string): void {

@@ -6,16 +6,20 @@
 // - a stream that has been answered and that the client neither reads nor ends is reset after `headersMs`, so that it
 //   keeps no connection open.
 // Streams that are still being answered (watches) have no limit here.
-import type { ServerHttp2Session } from "node:http2";
+import {
+  constants,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 
-/** A stream as it is seen here. */
-interface TimedStream {
-  /** All of the answer has been handed over; `unsentBytes` of it are not on the wire. */
-  readonly answered: boolean;
-  readonly unsentBytes: number;
-  readonly closed: boolean;
-  reset(): void;
-}
+/**
+ * A stream as it is seen here. Not its exchange: an answered stream may wait for its client long after its request is
+ * over, and should keep no more than the answer.
+ */
+export type TimedStream = Pick<
+  ServerHttp2Stream,
+  "writableEnded" | "bufferSize" | "closed" | "destroyed" | "close"
+>;
 
 interface OpenStream {
   /**
@@ -119,12 +123,17 @@ export class SessionDeadline {
   #resetUnread({ streams }: Tracked, now: number): void {
     for (const open of streams) {
       const { stream } = open;
-      if (!stream?.answered || stream.closed) continue;
-      const { unsentBytes } = stream;
+      if (!stream?.writableEnded || stream.closed || stream.destroyed) continue;
+      const { bufferSize: unsentBytes } = stream;
       if (open.unsentBytes !== unsentBytes) {
         open.unsentBytes = unsentBytes;
         open.sinceMs = now;
-      } else if (now - open.sinceMs >= this.headersMs) stream.reset();
+      } else if (now - open.sinceMs >= this.headersMs)
+        stream.close(
+          unsentBytes > 0
+            ? constants.NGHTTP2_CANCEL
+            : constants.NGHTTP2_NO_ERROR,
+        );
     }
   }
 

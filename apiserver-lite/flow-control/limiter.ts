@@ -156,6 +156,22 @@ class SeatClaim implements Claim {
   }
 }
 
+/** What ends a request's waiting for a place: unset when it waits no longer. */
+interface Waiting {
+  giveUp: (() => void) | undefined;
+}
+
+/**
+ * The callback stays with the stream until the client has read its answer: so it holds nothing but the cell. In a
+ * function of its own, as all callbacks made in one share what any of them holds.
+ */
+function giveUpOnClose(
+  exchange: Pick<Exchange, "onClose">,
+  waiting: Waiting,
+): void {
+  exchange.onClose(() => waiting.giveUp?.());
+}
+
 /** What all places share. */
 interface PlaceOptions {
   readonly bodies: Share;
@@ -171,9 +187,10 @@ export class Place implements BodyGate, Waiter, Stalling {
   /** What an answer keeps whose client does not read on, beyond what every list is charged; -1: it reads. */
   #unreadBytes = -1;
   waitedMs = 0;
+  stall: Stalling["stall"];
   #left = false;
   /** Set while it waits for a place. */
-  #giveUp: (() => void) | undefined;
+  #waiting: Waiting | undefined;
   #waitsNoLonger: (() => void) | undefined;
   #timer: Timer | undefined;
 
@@ -243,7 +260,7 @@ export class Place implements BodyGate, Waiter, Stalling {
 
   /** The request has been answered: if it still waits for a place, it needs none. */
   answered(): void {
-    this.#giveUp?.();
+    this.#waiting?.giveUp?.();
   }
 
   /** A watch has ended: it left its place long before. */
@@ -254,7 +271,7 @@ export class Place implements BodyGate, Waiter, Stalling {
   leave(): void {
     if (this.#left) return;
     this.#left = true;
-    this.#giveUp?.();
+    this.#waiting?.giveUp?.();
     this.goesOn();
     const { request, options } = this;
     this.claim.leave();
@@ -267,10 +284,15 @@ export class Place implements BodyGate, Waiter, Stalling {
   /** It waited, and has its place now. */
   admitted(): void {
     this.#taken = true;
-    this.#giveUp = undefined;
+    this.#waitsNot();
+    this.#resolve?.();
+  }
+
+  #waitsNot(): void {
+    if (this.#waiting) this.#waiting.giveUp = undefined;
+    this.#waiting = undefined;
     this.#waitsNoLonger?.();
     this.#timer?.cancel();
-    this.#resolve?.();
   }
 
   #wait(): Promise<void> {
@@ -281,19 +303,18 @@ export class Place implements BodyGate, Waiter, Stalling {
       refused = reject;
     });
     const giveUp = (): void => {
-      if (this.#giveUp !== giveUp) return;
-      this.#giveUp = undefined;
-      this.#waitsNoLonger?.();
-      this.#timer?.cancel();
+      if (this.#waiting !== waiting) return;
+      this.#waitsNot();
       claim.stopWaiting();
       refused(this.#tooMany());
     };
-    this.#giveUp = giveUp;
+    const waiting: Waiting = { giveUp };
+    this.#waiting = waiting;
     this.#timer = options.clock.after(claim.maxWaitMs, giveUp);
     const { exchange } = request;
     this.#waitsNoLonger = exchange.waits?.();
     if (exchange.closed) giveUp();
-    else exchange.onClose(giveUp);
+    else giveUpOnClose(exchange, waiting);
     return entered;
   }
 

@@ -48,7 +48,11 @@ const isMaster = ({ groups }: UserInfo): boolean =>
 interface Waiter {
   readonly user: UserInfo;
   readonly width: number;
-  readonly admit: () => void;
+  /**
+   * Unset when it waits no longer: a set that changes often leaves old tables behind, which hold what was in them until
+   * the next full collection.
+   */
+  admit: (() => void) | undefined;
 }
 
 export class Seats extends Share {
@@ -101,14 +105,16 @@ export class Seats extends Share {
   #admit(): void {
     for (const waiter of this.#waiters)
       if (this.take(waiter.user, waiter.width)) {
+        const { admit } = waiter;
         this.#leave(waiter);
-        waiter.admit();
+        admit?.();
       } else if (!this.fits(waiter.width)) return;
   }
 
   /** False: it waits no longer. */
   #leave(waiter: Waiter): boolean {
     const waited = this.#waiters.delete(waiter);
+    waiter.admit = undefined;
     if (waited) this.#queue.give(waiter.user, 1);
     return waited;
   }

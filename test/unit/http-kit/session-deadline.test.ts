@@ -61,7 +61,7 @@ beforeEach(async () => {
     const { session } = stream;
     stream.once(
       "close",
-      deadline.begin(session as http2.ServerHttp2Session, exchange),
+      deadline.begin(session as http2.ServerHttp2Session, stream),
     );
     if (headers[":path"] === "/watch") exchange.open(200, {});
     else exchange.respond(200, {}, Buffer.alloc(100_000));

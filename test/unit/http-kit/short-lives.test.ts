@@ -2,18 +2,61 @@
 // one. Measured by what comes to the old generation while requests come and go; a full collection in between, and a slow
 // machine, only make it less.
 import { EventEmitter } from "node:events";
+import { once } from "node:events";
+import * as http2 from "node:http2";
 import type { ServerHttp2Session } from "node:http2";
+import { PassThrough } from "node:stream";
 import * as v8 from "node:v8";
 import * as vm from "node:vm";
-import { arrive, type Exchange } from "../../../http-kit/exchange.ts";
+import pino from "pino";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  YEAR_MS,
+} from "../../../api/pki/certificate.ts";
+import { readBody } from "../../../http-kit/body.ts";
+import {
+  arrive,
+  type Exchange,
+  type Http2Exchange,
+} from "../../../http-kit/exchange.ts";
 import { Intake } from "../../../http-kit/intake.ts";
-import { SessionDeadline } from "../../../http-kit/session-deadline.ts";
+import {
+  SessionDeadline,
+  type TimedStream,
+} from "../../../http-kit/session-deadline.ts";
+import { Listener } from "../../../http-kit/listener.ts";
 import { StreamTable } from "../../../http-kit/stream-table.ts";
+import { eventually } from "../../support/eventually.ts";
 
 v8.setFlagsFromString("--expose-gc");
 const collect = vm.runInNewContext("gc") as (options?: {
   type: "minor";
 }) => void;
+
+const nowMs = Date.now();
+const ca = createCertificateAuthority({ subject: { commonName: "ca" }, nowMs });
+
+async function listening(handle: (exchange: Exchange) => void) {
+  const pair = issueCertificate(ca, {
+    subject: { commonName: "server" },
+    usages: ["server auth"],
+    ipAddresses: ["127.0.0.1"],
+    validityMs: YEAR_MS,
+    nowMs,
+  });
+  const listener = new Listener({
+    address: "127.0.0.1",
+    port: 0,
+    tls: { cert: pair.certificate, key: pair.key },
+    maxStreamsPerConnection: 100,
+    goawayChance: 0,
+    logger: pino({ level: "silent" }),
+    handle,
+  });
+  await listener.listen();
+  return listener;
+}
 
 const rounds = 24;
 /** Few of them are open at its end. */
@@ -82,9 +125,8 @@ test("a stream under a session's deadline", () => {
   deadline.add(session);
   const part = promotedPart(
     fourOpen(() => {
-      const stream = { answered: true, unsentBytes: 0, closed: false };
-      const timed = { ...stream, reset: () => undefined, held: made() };
-      return deadline.begin(session, timed);
+      const stream = { writableEnded: true, bufferSize: 0, held: made() };
+      return deadline.begin(session, stream as unknown as TimedStream);
     }),
   );
   deadline.stop();
@@ -101,6 +143,67 @@ test("a stream of a session", () => {
   );
   expect(table.size).toBe(4);
   expect(part).toBeLessThan(0.5);
+});
+
+test("a body that is received", async () => {
+  const receiving = new Set<() => void>();
+  const open: PassThrough[] = [];
+  // The streams live on: an answered one waits until its client has read.
+  const refs: WeakRef<object>[] = [];
+  const read = async (): Promise<number> => {
+    const body = new PassThrough();
+    open.push(body);
+    const gate = { received: () => undefined, take: () => undefined };
+    refs.push(new WeakRef(gate));
+    const reading = readBody(body, undefined, {
+      gate,
+      receiving,
+      onClose: (callback) => void body.once("close", callback),
+    });
+    body.write("ab");
+    body.end("c");
+    const bytes = await reading;
+    refs.push(new WeakRef(bytes));
+    return bytes.length;
+  };
+  expect(await read()).toBe(3);
+  expect(receiving.size).toBe(0);
+  await eventually(() => {
+    collect();
+    return refs.every((ref) => ref.deref() === undefined);
+  });
+  expect(open).toHaveLength(1);
+});
+
+test("a request whose answer waits for its client", async () => {
+  const refs: WeakRef<object>[] = [];
+  let streams = 0;
+  const listener = await listening((exchange) => {
+    refs.push(new WeakRef(exchange), new WeakRef(exchange.headers));
+    exchange.respond(200, {}, "not read");
+    (exchange as Http2Exchange).http2Stream.once("close", () => streams--);
+    streams++;
+  });
+  const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+    ca: ca.certificate,
+    settings: { initialWindowSize: 0 },
+  });
+  try {
+    await once(client, "remoteSettings");
+    for (let at = 0; at < 3; at++) {
+      const stream = client.request({ ":path": "/" }, { endStream: true });
+      stream.on("error", () => undefined);
+      await once(stream, "response");
+    }
+    await eventually(() => {
+      collect();
+      return refs.every((ref) => ref.deref() === undefined);
+    });
+    expect([streams, refs.length]).toEqual([3, 6]);
+  } finally {
+    client.destroy();
+    listener.destroy();
+  }
 });
 
 describe("a table of streams", () => {
