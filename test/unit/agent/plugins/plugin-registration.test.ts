@@ -177,8 +177,8 @@ test("a plug-in that hangs holds up no other and not the stop", async () => {
   await eventually(() => good.notified.length === 1);
   const begun = performance.now();
   await registration.stop();
-  // Half of what dialling it may take.
-  expect(performance.now() - begun).toBeLessThan(5000);
+  // Before the second that its answer may take is over.
+  expect(performance.now() - begun).toBeLessThan(900);
 });
 
 test("hidden sockets and links are left alone", async () => {
