@@ -55,6 +55,18 @@ export {
   StaticTokenAuthenticator,
 } from "./authentication/static-tokens.ts";
 
+// Encryption at rest.
+export { EncryptionMetrics } from "./encryption/encryption-metrics.ts";
+export type { KeyedProvider } from "./encryption/key-ciphers.ts";
+export {
+  EncryptionRules,
+  groupResourceOf,
+  ValueEncryption,
+  type EncryptionKey,
+  type EncryptionProvider,
+  type EncryptionRule,
+} from "./encryption/value-encryption.ts";
+
 // Authorization.
 export { AbacAuthorizer, parsePolicyFile } from "./authorization/abac.ts";
 export { AuthorizationMetrics } from "./authorization/authorization-metrics.ts";

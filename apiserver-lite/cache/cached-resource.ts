@@ -119,6 +119,7 @@ export class ResourceLoader {
       this.unreadable.set(key, {
         revision: value.revision,
         reason: (error as Error).message,
+        sealed: opened instanceof Error,
       });
       this.report(error, value.key);
       return undefined;

@@ -11,6 +11,8 @@ export interface Unreadable {
   /** Of the damaged version: what a forced delete expects. */
   readonly revision: number;
   readonly reason: string;
+  /** It is sealed, and does not open. */
+  readonly sealed: boolean;
 }
 
 /** A listener must not block. Its errors are logged and counted; see `listen`. */

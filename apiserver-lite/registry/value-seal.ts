@@ -20,6 +20,10 @@ export interface ValueSeal {
   /** Before each write; undefined: nothing has to be waited for. When it rejects nothing is written. */
   prepare?(place: ValuePlace): Promise<void> | undefined;
   seal(value: Uint8Array, place: ValuePlace): Uint8Array;
+  /** Can there be values that open, and would be sealed otherwise today? Undefined: there are none. */
+  mayBeStale?(): boolean;
+  /** Of a value of the store: is it one of those? Throws as `open` does. */
+  isStale?(value: Uint8Array, place: ValuePlace): boolean;
 }
 
 /** Undefined: the values of this resource are not sealed. */

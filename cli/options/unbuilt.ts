@@ -36,8 +36,6 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "service-account-signing-endpoint": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
-    "encryption-provider-config": "",
-    "encryption-provider-config-automatic-reload": "false",
   },
   harmless: ["permit-port-sharing", "tracing-config-file"],
   moot: {

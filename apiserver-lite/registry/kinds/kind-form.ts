@@ -136,6 +136,16 @@ export class KindForm implements CachedResource {
     return this.seal?.prepare?.(this.#placeOf(`${this.prefix}/${key}`));
   }
 
+  get mayBeStale(): boolean {
+    return this.seal?.mayBeStale?.() ?? false;
+  }
+
+  /** Would a value of the store be sealed otherwise today? Throws for one that does not open. */
+  isStale(key: string, value: Uint8Array): boolean {
+    const place = this.#placeOf(`${this.prefix}/${key}`);
+    return this.seal?.isStale?.(value, place) ?? false;
+  }
+
   #placeOf(key: string): ValuePlace {
     const { group, resource } = this.definition;
     return { key, group, resource };

@@ -35,7 +35,8 @@ function unreadableOf(call: Call, kind: StoredKind): Unreadable | undefined {
 }
 
 /** What the decoder says, without the words requests are refused with. */
-function reasonOf({ reason }: Unreadable): string {
+function reasonOf({ reason, sealed }: Unreadable): string {
+  if (sealed) return reason;
   const unrecognized =
     /^the object provided is unrecognized \(must be of type [^)]*\): (?:couldn't get version\/kind; )?(?:json parse error: )?/.exec(
       reason,
@@ -52,12 +53,17 @@ function reasonOf({ reason }: Unreadable): string {
 
 function corruptText(key: string, found: Unreadable): string {
   const relative = key.replace(/^\/registry/, "");
-  return `StorageError: corrupt object, Code: 7, Key: ${relative}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=${found.revision}: ${reasonOf(found)}`;
+  const what = found.sealed
+    ? "data from the storage is not transformable"
+    : "object not decodable";
+  return `StorageError: corrupt object, Code: 7, Key: ${relative}, ResourceVersion: 0, AdditionalErrorMsg: ${what} revision=${found.revision}: ${reasonOf(found)}`;
 }
 
 function corrupt(call: Call, key: string, found: Unreadable): ApiError {
   if (!call.registry.gate(unsafeDeleteGate))
-    return new ApiError({ code: 500, message: reasonOf(found) });
+    return found.sealed
+      ? errors.internal(found.reason)
+      : new ApiError({ code: 500, message: reasonOf(found) });
   const message = corruptText(key, found);
   return new ApiError({
     code: 500,
@@ -81,7 +87,13 @@ export function refuseUnreadable(
   if (found.length === 0) return;
   if (!call.registry.gate(unsafeDeleteGate)) {
     found.sort(([a], [b]) => (a < b ? -1 : 1));
-    throw corrupt(call, kind.storeKey(found[0]![0]), found[0]![1]);
+    const [first, value] = found[0]!;
+    const key = kind.storeKey(first);
+    throw value.sealed
+      ? errors.internal(
+          `unable to transform key ${JSON.stringify(key)}: ${value.reason}`,
+        )
+      : corrupt(call, key, value);
   }
   const { group, resource } = call.endpoint.info;
   const qualified = group ? `${resource}.${group}` : resource;

@@ -13,6 +13,7 @@ import { validateReplacedMeta } from "../../resources/object-meta.ts";
 import type { Call } from "../call.ts";
 import { create, storedOf } from "./create.ts";
 import { isHeld } from "./delete.ts";
+import { isStale } from "../kinds/stale-value.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
 import type { MaybePromise } from "../kinds/when-ready.ts";
 import { dedupeOwners } from "./owner-references.ts";
@@ -132,7 +133,9 @@ export async function replace(call: Call, produce: Produce): Promise<Replaced> {
       next.metadata.resourceVersion = String(live.revision);
       // One that was stored in another version is written, whatever it says.
       const older = live !== found || kind.form.isOlder(found);
-      if (!older && sameJson(next, live.raw)) {
+      const same = !older && sameJson(next, live.raw);
+      const stale = same && isStale(call.registry.store, kind, key);
+      if (same && !(stale && (await stale))) {
         failed = false;
         return { entry: live, created: false };
       }

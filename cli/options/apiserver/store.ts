@@ -85,13 +85,13 @@ export const storeOptions: OptionTable = [
       "encryption-provider-config",
       "string",
       "",
-      "Encryption of stored objects.",
+      "File of the encryption of stored objects.",
     ),
     option(
       "encryption-provider-config-automatic-reload",
       "bool",
       "false",
-      "Reload it on change.",
+      "Reload it on change; looked at once a minute.",
     ),
     option(
       "watch-cache",

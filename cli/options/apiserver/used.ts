@@ -12,6 +12,8 @@ export const usedApiServerOptions: readonly string[] = [
   "etcd-prefix",
   "etcd-compaction-interval",
   "storage-media-type",
+  "encryption-provider-config",
+  "encryption-provider-config-automatic-reload",
   "lease-reuse-duration-seconds",
   "endpoint-reconciler-type",
   "storage-initialization-timeout",

@@ -36,6 +36,7 @@ import {
   proxyCertificate,
 } from "./aggregation.ts";
 import { componentChecks } from "./component-checks.ts";
+import { readEncryption } from "./encryption/encryption.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { apiServerOptionsOf } from "./server-options.ts";
@@ -114,6 +115,19 @@ const publishedOf = (
   ...(requestHeader ? { requestHeader } : {}),
 });
 
+const discoveryPaths = (
+  { issuer, issuerKeys: keys }: Security,
+  values: OptionValues,
+  address: string,
+  port: () => number,
+): ReturnType<typeof issuerDiscoveryPaths> =>
+  issuerDiscoveryPaths({
+    ...{ issuer, keys },
+    jwksUri: () =>
+      values.optionalText("service-account-jwks-uri") ??
+      `https://${urlHost(values.optionalText("external-hostname") ?? address)}:${port()}${jwksPath}`,
+  });
+
 export interface ApiPart {
   readonly server: ApiServer;
   readonly security: Security;
@@ -144,15 +158,19 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const header = requestHeaderOf(values, authorities.headerCa);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
+  const encryption = await readEncryption({ values, clock, logger });
   const admission = await AdmissionPart.create(values, served, !!pki);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
+  const port = (): number => server.port;
   const server: ApiServer = createApiServer({
     ...served,
+    sealOf: encryption.sealOf,
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
     moreMetrics: () => [
       ...admission.families(options.moreMetrics),
       ...remote.authorizers.families(),
+      ...encryption.families(),
     ],
     store,
     logger,
@@ -186,18 +204,13 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         ],
         connect: proxy,
         webhookClients: admission.webhookClients(context),
-        paths: issuerDiscoveryPaths({
-          issuer: security.issuer,
-          keys: security.issuerKeys,
-          jwksUri: () =>
-            values.optionalText("service-account-jwks-uri") ??
-            `https://${urlHost(values.optionalText("external-hostname") ?? advertiseAddress)}:${server.port}${jwksPath}`,
-        }),
+        paths: discoveryPaths(security, values, advertiseAddress, port),
         strategyFor: (group, resource) =>
           security.strategyFor(group, resource, strategies(group, resource)),
         async start() {
           await security.start();
           remote.start();
+          encryption.start();
           await services.start(state);
           if (options.nodeMetrics)
             await serveNodeMetrics({ state, proxy, clock, logger });
@@ -213,6 +226,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           ]);
         },
         async stop() {
+          encryption.stop();
           services.stop();
           proxy.close();
           await security.stop();

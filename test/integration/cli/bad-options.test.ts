@@ -90,9 +90,9 @@ test.concurrent.each<[string[], number, RegExp]>([
     /junk\.pem:1: kind: must be AuthenticationConfiguration/,
   ],
   [
-    ["--encryption-provider-config=DIR/junk.pem"],
+    ["--egress-selector-config-file=DIR/junk.pem"],
     1,
-    /--encryption-provider-config: not implemented yet/,
+    /--egress-selector-config-file: not implemented yet/,
   ],
   [
     ["--agent-arg=make-iptables-util-chains=true"],
@@ -144,8 +144,8 @@ test("a port that is taken ends with 2 and names it", async () => {
 test.each([
   [
     "apiserver",
-    "--encryption-provider-config=DIR/junk.pem",
-    "--encryption-provider-config",
+    "--egress-selector-config-file=DIR/junk.pem",
+    "--egress-selector-config-file",
   ],
   [
     "controller-manager",

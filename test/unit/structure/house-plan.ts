@@ -48,7 +48,7 @@ export const innerFloors: Readonly<
     ["serving"],
     ["node-metrics"],
     ["bootstrap", "custom", "dispatch", "proxy"],
-    ["admission/plugins", "authentication", "flow-control"],
+    ["admission/plugins", "authentication", "encryption", "flow-control"],
     ["registry"],
     ["admission/policy", "admission/webhook"],
     ["admission/expressions"],
