@@ -21,6 +21,17 @@ function rename(object: AnyObject, from: 0 | 1): AnyObject {
   return result;
 }
 
-export const eventFromCore = (object: AnyObject): AnyObject =>
-  rename(object, 0);
-export const eventToCore = (object: AnyObject): AnyObject => rename(object, 1);
+/** Events without a reporter of their own: core/v1 has empty texts in its place, events.k8s.io/v1 has none. */
+export function eventFromCore(object: AnyObject): AnyObject {
+  const event = rename(object, 0);
+  for (const name of ["reportingController", "reportingInstance"])
+    if (event[name] === "") delete event[name];
+  return event;
+}
+
+export function eventToCore(object: AnyObject): AnyObject {
+  const event = rename(object, 1);
+  event["reportingComponent"] ??= "";
+  event["reportingInstance"] ??= "";
+  return event;
+}
