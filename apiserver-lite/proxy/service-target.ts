@@ -1,6 +1,8 @@
-// services/proxy: one of the service's ready endpoints, at random.
+// services/proxy: one of the service's ready endpoints, at random. Only addresses of pods are accepted: hand-written
+// endpoints could otherwise direct requests of the API server to any host.
 import { ApiError, errors } from "../../api/errors.ts";
-import type { Service } from "../../api/types/core-v1.ts";
+import type { Pod, Service } from "../../api/types/core-v1.ts";
+import type { Endpoint } from "../../api/types/discovery-v1.ts";
 import type { StateReader } from "../resources/state.ts";
 import type { ConnectRequest } from "./connect-handler.ts";
 import { pathOf, splitProxyName, type ProxyTarget } from "./proxy-name.ts";
@@ -32,11 +34,30 @@ export function serviceTarget(
       message: `no service port ${JSON.stringify(asked)} found for service ${JSON.stringify(name)}`,
     });
   }
-  const place = readyPlace(state, request.namespace, name, port, request.name);
+  const place = readyPlace(
+    state,
+    request.namespace,
+    name,
+    port,
+    request.name,
+    (endpoint) => isAddressOfPod(request, endpoint),
+  );
   return {
     scheme: parsed.scheme || "http",
     ...place,
     path: pathOf(request),
     agent: false,
   };
+}
+
+/** Whether the endpoint names a pod of the request's namespace whose address it has. */
+function isAddressOfPod(
+  { namespace, read }: ConnectRequest,
+  { addresses, targetRef }: Endpoint,
+): boolean {
+  if (!targetRef?.name || targetRef.namespace !== namespace) return false;
+  const pod = typed<Pod | undefined>(
+    read("", "pods", namespace, targetRef.name),
+  );
+  return (pod?.status?.podIPs ?? []).some(({ ip }) => ip === addresses[0]);
 }

@@ -4,7 +4,7 @@
 import { addressKind } from "../../api/address-kind.ts";
 import { ApiError, errors } from "../../api/errors.ts";
 import type { Service, ServicePort } from "../../api/types/core-v1.ts";
-import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
+import type { Endpoint, EndpointSlice } from "../../api/types/discovery-v1.ts";
 import type { StateReader } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
 
@@ -47,15 +47,25 @@ export function servicePlace(
   return readyPlace(state, namespace, name, found, name);
 }
 
-/** @param shown the service, as the caller named it */
+/**
+ * @param shown the service, as the caller named it
+ * @param accepts which endpoints, when not all that are ready
+ */
 export function readyPlace(
   state: StateReader,
   namespace: string,
   service: string,
   port: ServicePort,
   shown: string,
+  accepts: (endpoint: Endpoint) => boolean = () => true,
 ): ServicePlace {
-  const places = readyPlaces(state, namespace, service, port.name ?? "");
+  const places = readyPlaces(
+    state,
+    namespace,
+    service,
+    port.name ?? "",
+    accepts,
+  );
   const place = places[Math.floor(Math.random() * places.length)];
   if (!place)
     throw errors.unavailable(
@@ -70,6 +80,7 @@ function readyPlaces(
   namespace: string,
   service: string,
   portName: string,
+  accepts: (endpoint: Endpoint) => boolean,
 ): ServicePlace[] {
   const slices = typed<EndpointSlice[]>(
     state.list("discovery.k8s.io", "endpointslices", namespace),
@@ -80,7 +91,7 @@ function readyPlaces(
     )?.port;
     if (!port) return [];
     const ready = (slice.endpoints ?? []).filter(
-      ({ conditions }) => conditions?.ready !== false,
+      (endpoint) => endpoint.conditions?.ready !== false && accepts(endpoint),
     );
     return ready.flatMap(({ addresses }) =>
       addresses.slice(0, 1).map((host) => ({ host, port })),

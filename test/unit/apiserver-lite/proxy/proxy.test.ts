@@ -13,6 +13,7 @@ import {
 } from "../../../../api/pki/certificate.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { ConnectRequest } from "../../../../apiserver-lite/proxy/connect-handler.ts";
+import { proxyTarget } from "../../../../apiserver-lite/proxy/target.ts";
 import { ProxyHandler } from "../../../../apiserver-lite/proxy/proxy-handler.ts";
 import { FakeState } from "../fake-state.ts";
 
@@ -510,6 +511,62 @@ describe("addresses of this machine", () => {
   });
 
   it.each(notProxyable)("a service's endpoint may not be %s", async (host) => {
+    hasAddress("liar", host);
+    hasEndpoint({
+      addresses: [host],
+      targetRef: { kind: "Pod", namespace: "ns", name: "liar" },
+    });
+    await expect(
+      serve(request("proxy", "evil:80", "", service)),
+    ).rejects.toMatchObject(refused);
+  });
+
+  const podRef = (name: string, namespace = "ns") => ({
+    kind: "Pod",
+    namespace,
+    name,
+  });
+  it.each<[string, object]>([
+    ["nobody's", {}],
+    ["that of a pod that is gone", { targetRef: podRef("none") }],
+    ["a pod's that has another", { targetRef: podRef("elsewhere") }],
+    ["of another namespace", { targetRef: podRef("honest", "other") }],
+  ])("a service's endpoint may not be %s", async (_, endpoint) => {
+    hasAddress("elsewhere", "192.0.2.2");
+    hasAddress("honest", "192.0.2.1");
+    hasEndpoint({ addresses: ["192.0.2.1"], ...endpoint });
+    await expect(
+      serve(request("proxy", "evil:80", "", service)),
+    ).rejects.toMatchObject({
+      status: {
+        code: 503,
+        message: 'no endpoints available for service "evil:80"',
+      },
+    });
+  });
+
+  it("a service's endpoint may be a pod's", () => {
+    hasAddress("honest", "192.0.2.1");
+    hasEndpoint({ addresses: ["192.0.2.1"], targetRef: podRef("honest") });
+    expect(
+      proxyTarget(request("proxy", "evil:80", "", service), {
+        state,
+        addressTypes: [],
+      }),
+    ).toMatchObject({ host: "192.0.2.1", port: 80 });
+  });
+
+  const service = { resource: "services", proxyPath: "/" };
+  const hasAddress = (name: string, ip: string): void => {
+    pod(name);
+    const { spec, metadata } = state.read("", "pods", "ns", name)!;
+    state.put("", "pods", {
+      metadata,
+      spec,
+      status: { podIP: ip, podIPs: [{ ip }] },
+    } as unknown as AnyObject);
+  };
+  const hasEndpoint = (endpoint: object): void => {
     state.put("", "services", {
       metadata: { name: "evil", namespace: "ns" },
       spec: { ports: [{ port: 80 }] },
@@ -520,14 +577,10 @@ describe("addresses of this machine", () => {
         namespace: "ns",
         labels: { "kubernetes.io/service-name": "evil" },
       },
-      endpoints: [{ addresses: [host] }],
+      endpoints: [endpoint],
       ports: [{ port: 80 }],
     } as unknown as AnyObject);
-    const service = { resource: "services", proxyPath: "/" };
-    await expect(
-      serve(request("proxy", "evil:80", "", service)),
-    ).rejects.toMatchObject(refused);
-  });
+  };
 
   it.each(notProxyable)(
     "a node's other port may not be at %s",
