@@ -70,9 +70,8 @@ export const selfSubjectReview: VirtualResource = {
     Promise.resolve({
       ...object,
       metadata: {
-        ...object.metadata,
         creationTimestamp: formatTime(clock.now()),
-      },
+      } as AnyObject["metadata"],
       status: { userInfo: userFields(user) },
     } as AnyObject),
 };

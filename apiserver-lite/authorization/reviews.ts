@@ -214,7 +214,10 @@ const everything: readonly PolicyRule[] = [
   { verbs: ["*"], nonResourceURLs: ["*"] },
 ];
 
-/** Lists what RBAC allows the asker in a namespace. @param rbac undefined when that mode is not on */
+/**
+ * Lists what RBAC allows the asker in a namespace; system:masters has a binding of its own there.
+ * @param rbac undefined when that mode is not on
+ */
 export function createRulesReview(
   rbac: RbacAuthorizer | undefined,
 ): VirtualResource {
@@ -225,7 +228,7 @@ export function createRulesReview(
       };
       if (namespace === "") throw errors.badRequest("no namespace on request");
       const held = user.groups.includes(SUPERUSER_GROUP) ? everything : [];
-      const rules = [...held, ...(rbac?.rulesFor(user, namespace) ?? [])];
+      const rules = rbac?.rulesFor(user, namespace) ?? held;
       const status = {
         resourceRules: rules
           .filter(({ resources = [] }) => resources.length > 0)
@@ -240,7 +243,12 @@ export function createRulesReview(
           .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
         incomplete: rbac === undefined,
       };
-      return Promise.resolve({ ...object, spec: {}, status } as AnyObject);
+      return Promise.resolve({
+        ...object,
+        metadata: {} as AnyObject["metadata"],
+        spec: {},
+        status,
+      });
     },
   };
 }

@@ -5,6 +5,7 @@ import type { AnyObject } from "../../api/object.ts";
 import { Call } from "../registry/call.ts";
 import { create } from "../registry/verbs/create.ts";
 import { admitCreated, runSubresource } from "../registry/verbs/subresource.ts";
+import { manageFields } from "../registry/verbs/write.ts";
 import { bodyOf } from "./body.ts";
 import { methodNotAllowed } from "../request/refusals.ts";
 import { callOf, type Outcome, type RequestContext } from "./request.ts";
@@ -17,6 +18,7 @@ export async function performCreate(request: RequestContext): Promise<Outcome> {
   const { virtual } = endpoint.strategy;
   if (virtual) {
     if (endpoint.info.namespaced) place(body, call.namespace);
+    await manageFields(call, undefined, body);
     const admitted = await admitCreated(call, body);
     return { status: 201, value: await virtual.create(admitted, call) };
   }

@@ -44,6 +44,7 @@ import { podResize } from "./scenarios/pod-resize.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
 import { policyPlaces } from "./scenarios/policy-places.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
+import { reviews } from "./scenarios/reviews.ts";
 import { selectors } from "./scenarios/selectors.ts";
 import { smallKinds } from "./scenarios/small-kinds.ts";
 import { storageKinds } from "./scenarios/storage-kinds.ts";
@@ -101,6 +102,7 @@ export const scenarios: readonly Scenario[] = [
   policiesScenario,
   policyPlaces,
   readVersions,
+  reviews,
   selectors,
   smallKinds,
   storageKinds,
