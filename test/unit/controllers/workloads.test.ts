@@ -205,6 +205,31 @@ describe("StatefulSet", () => {
 });
 
 describe("StatefulSet with unhealthy pods", () => {
+  test("pods that end at once are replaced a few times, then at a steady pace", async () => {
+    const clock = new FakeClock();
+    await start({ clock });
+    const created: string[] = [];
+    plane.client.informer(pods).addHandler({
+      onAdd: ({ metadata }) => {
+        created.push(metadata.name);
+        if (metadata.name === "s-0") void end("s-0", "Failed");
+      },
+    });
+    const rejections = () => created.filter((name) => name === "s-0").length;
+    const sets = plane.client.resource(statefulSets);
+    const spec = { serviceName: "svc", selector, template: template() };
+    await sets.create({ metadata: meta("s"), spec });
+    await passes(() => expect(rejections()).toBe(8));
+    for (const name of ["t", "u", "v"]) {
+      // What another set needs is not held up, and leaves the first time for more.
+      await sets.create({ metadata: meta(name), spec });
+      await passes(() => expect(created).toContain(`${name}-0`));
+    }
+    expect(rejections()).toBe(8);
+    clock.advance(200);
+    await passes(() => expect(rejections()).toBe(9));
+  });
+
   const scaled = async (
     podManagementPolicy: string,
     unready: readonly string[],
