@@ -14,6 +14,17 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
 
+/** Node's asynchronous recursive mkdir reports a full file system as ENOENT; the plain one reports the real error. */
+async function makeDirectory(directory: string, mode: number): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode });
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && path !== undefined) await mkdir(path, { mode });
+    throw error;
+  }
+}
+
 export class HostFiles {
   readonly #config: AgentConfig;
 
@@ -28,12 +39,9 @@ export class HostFiles {
   async prepare(pod: Pod): Promise<void> {
     const directory = this.podDirectory(pod.metadata.uid ?? "");
     await Promise.all([
-      mkdir(join(directory, "volumes"), { recursive: true, mode: 0o750 }),
-      mkdir(join(directory, "containers"), { recursive: true, mode: 0o750 }),
-      mkdir(podLogDirectory(this.#config, pod), {
-        recursive: true,
-        mode: 0o755,
-      }),
+      makeDirectory(join(directory, "volumes"), 0o750),
+      makeDirectory(join(directory, "containers"), 0o750),
+      makeDirectory(podLogDirectory(this.#config, pod), 0o755),
     ]);
   }
 

@@ -90,7 +90,7 @@ export async function startPod(
   run: StartRun,
 ): Promise<StartResult> {
   // First: the directory is the record by which the rest is found when this process is killed.
-  await context.files.prepare(run.pod());
+  await makeDirectories(context, run.pod());
   const volumes = mountVolumes(context, run.pod());
   volumes.catch(() => undefined);
   const cgroup = await context.cgroups.createPod(run.pod());
@@ -131,6 +131,24 @@ export async function startPod(
   }
   const made = started > 0 || plan.createSandbox;
   return { changed: made && retryInMs === Infinity, retryInMs };
+}
+
+/** On a full file system they can't be made: the event says so, as nothing else of the pod does. */
+async function makeDirectories(
+  { files, events }: PodStartContext,
+  pod: Pod,
+): Promise<void> {
+  try {
+    await files.prepare(pod);
+  } catch (error) {
+    events.pod(
+      pod,
+      "Warning",
+      "Failed",
+      `error making pod data directories: ${(error as Error).message}`,
+    );
+    throw error;
+  }
 }
 
 /** What can't be configured as asked is an event of the pod when its sandbox is made. */
