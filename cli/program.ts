@@ -90,7 +90,7 @@ export const subcommands: readonly SubcommandEntry[] = [
     name: "doctor",
     about:
       "look for what would keep a cluster from running well on this machine",
-    load: async () => (await import("./doctor.ts")).runDoctor,
+    load: async () => (await import("./doctor/doctor.ts")).runDoctor,
   },
 ];
 

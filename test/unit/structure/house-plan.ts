@@ -23,7 +23,7 @@ export const withoutServer: readonly string[] = [
   "cli/agent.ts",
   "cli/controller-manager.ts",
   "cli/ctl/ctl.ts",
-  "cli/doctor.ts",
+  "cli/doctor/doctor.ts",
   "cli/image.ts",
   "cli/remove-pods.ts",
   "cli/scheduler.ts",

@@ -1,0 +1,125 @@
+// `orbit doctor`: looks for what would keep a cluster from running well on this machine, and names the command that
+// changes it. It changes nothing itself, and needs neither a running cluster nor one that ever ran.
+import { readdir, readFile, readlink } from "node:fs/promises";
+import * as path from "node:path";
+import { systemClock } from "../../api/clock.ts";
+import { group, option } from "../options/build-table.ts";
+import { helpText, wantsHelp } from "../options/help.ts";
+import { parseOptions } from "../options/parse.ts";
+import { UsageError, type OptionTable } from "../options/table.ts";
+import {
+  privateRuntime,
+  privateRuntimeDirectory,
+  readEndpoint,
+} from "../parts/agent/runtime-endpoint.ts";
+import type { Finding, MachineFiles } from "./finding.ts";
+import {
+  certificates,
+  isServing,
+  ports,
+  programs,
+  room,
+} from "./host-checks.ts";
+import {
+  connections,
+  controlGroups,
+  descriptors,
+  inotifyInstances,
+  memory,
+  overlay,
+  processes,
+} from "./kernel-checks.ts";
+
+const table: OptionTable = [
+  group(
+    "Options",
+    option("data-dir", "string", "/var/lib/orbit", "The server's."),
+    option("secure-port", "int", "6443", "The API server's.", {
+      min: 1,
+      max: 65_535,
+    }),
+    option("port", "int", "10250", "The node agent's.", {
+      min: 1,
+      max: 65_535,
+    }),
+    option("output", "string", "text", "text or json.", {
+      short: "o",
+      values: ["text", "json"],
+    }),
+  ),
+];
+
+const quietly = async <T>(look: Promise<T>, otherwise: T): Promise<T> =>
+  await look.catch(() => otherwise);
+
+const machine: MachineFiles = {
+  read: (file) => quietly(readFile(file, "utf8"), undefined),
+  list: (directory) => quietly(readdir(directory), []),
+  link: (file) => quietly(readlink(file), undefined),
+};
+
+const marks = { ok: "ok     ", warning: "warning", failed: "FAILED " };
+
+function text(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ name, state, found, remedy }) => [
+    `${marks[state]}  ${name.padEnd(width)}  ${found}`,
+    ...(remedy === undefined
+      ? []
+      : [`         ${"".padEnd(width)}  → ${remedy}`]),
+  ]);
+  return `${lines.join("\n")}\n`;
+}
+
+/** Resolves to the exit code: 2 when a check failed, 0 otherwise. @throws UsageError */
+export async function runDoctor(argv: readonly string[]): Promise<number> {
+  if (wantsHelp(argv, table)) {
+    process.stdout.write(
+      helpText(
+        "orbit doctor [options]",
+        "Look for what would keep a cluster from running well on this machine; exits with 2 when something would.",
+        table,
+      ),
+    );
+    return 0;
+  }
+  const values = parseOptions(table, argv);
+  const directory = path.resolve(values.text("data-dir"));
+  if (process.getuid?.() !== 0)
+    throw new UsageError("orbit doctor has to run as root, as a node does");
+  const endpoint = await readEndpoint(directory);
+  const own = `unix://${privateRuntimeDirectory(directory)}/`;
+  const isPrivate =
+    endpoint === undefined ||
+    endpoint === privateRuntime ||
+    endpoint.startsWith(own);
+  const findings = [
+    await controlGroups(machine),
+    await overlay(machine),
+    ...(await memory(machine)),
+    await inotifyInstances(machine),
+    ...(await descriptors(machine)),
+    await processes(machine),
+    ...[await connections(machine)].filter((each) => each !== undefined),
+    ...(await programs(isPrivate)),
+    ...(await room(directory)),
+    ...(await ports(
+      {
+        "secure-port": values.number("secure-port"),
+        port: values.number("port"),
+      },
+      await isServing(directory, machine),
+    )),
+    ...(await certificates(
+      path.join(directory, "pki"),
+      machine,
+      systemClock.now(),
+    )),
+  ];
+  process.stdout.write(
+    values.text("output") === "json"
+      ? `${JSON.stringify(findings, undefined, 2)}\n`
+      : text(findings),
+  );
+  return findings.some(({ state }) => state === "failed") ? 2 : 0;
+}
