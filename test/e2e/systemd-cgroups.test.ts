@@ -44,17 +44,19 @@ const pod = {
 };
 
 test("a pod lives in a slice with its limits, and the slice ends with it", async () => {
-  await sh(`mkdir -p /etc/orbit/manifests
-    cat >/etc/orbit/manifests/sliced.json <<'EOF'
-${JSON.stringify(pod)}
-EOF
-    sh /opt/orbit/systemd/install.sh --no-start
+  // The image first: a pod that finds none waits for its next try, ten seconds and then twenty.
+  await sh(`sh /opt/orbit/systemd/install.sh --no-start
     mkdir -p /etc/systemd/system/orbit.service.d
     command=$(sed -n 's/^ExecStart=//p' /etc/systemd/system/orbit.service)
     printf '[Service]\\nExecStart=\\nExecStart=%s --agent-arg=cgroup-driver=systemd\\n' "$command" >/etc/systemd/system/orbit.service.d/driver.conf
     systemctl daemon-reload
     systemctl start orbit
-    orbit image load /var/busybox.tar`);
+    orbit image load /var/busybox.tar
+    mkdir -p /etc/orbit/manifests
+    cat >/etc/orbit/manifests/sliced.json <<'EOF'
+${JSON.stringify(pod)}
+EOF
+`);
   const slice = await eventually(
     async () =>
       (
@@ -62,12 +64,12 @@ EOF
           "systemctl list-units --type=slice --no-legend --plain 'orbit-pod*' | cut -d ' ' -f 1",
         )
       ).stdout.trim(),
-    { timeoutMs: 30_000, intervalMs: 300, what: "the pod's slice" },
+    { timeoutMs: 60_000, intervalMs: 300, what: "the pod's slice" },
   );
   expect(slice).toMatch(/^orbit-pod[0-9a-f_]+\.slice$/);
   const pid = await eventually(
     async () => (await machine.run("pgrep -f '^sleep 10000[3]'")).stdout.trim(),
-    { timeoutMs: 30_000, intervalMs: 300, what: "the container" },
+    { timeoutMs: 60_000, intervalMs: 300, what: "the container" },
   );
   // runc made the container's scope in the slice, through systemd as well.
   expect(await sh(`cat /proc/${pid}/cgroup`)).toMatch(
@@ -94,6 +96,6 @@ EOF
       (await sh(
         "find /sys/fs/cgroup -name 'orbit-pod*.slice' 2>/dev/null || true",
       )) === "",
-    { timeoutMs: 30_000, intervalMs: 300, what: "the slice to go" },
+    { timeoutMs: 60_000, intervalMs: 300, what: "the slice to go" },
   );
 });
