@@ -14,7 +14,10 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
 
-/** Node's asynchronous recursive mkdir reports a full file system as ENOENT; the plain one reports the real error. */
+/**
+ * Node's asynchronous recursive mkdir reports a file system without inodes, or one that is read-only, as ENOENT at the first
+ * directory that can't be made; the plain one reports the real error.
+ */
 async function makeDirectory(directory: string, mode: number): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode });
