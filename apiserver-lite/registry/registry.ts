@@ -17,6 +17,7 @@ import { builtinKinds } from "./kinds/builtin-kinds.ts";
 import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
+import { SealedRetries } from "./sealed-retries.ts";
 import type { SealLookup } from "./value-seal.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";
 
@@ -61,6 +62,8 @@ export class Registry implements ClusterState {
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;
+  /** Where values are sealed. */
+  readonly #retries: SealedRetries | undefined;
 
   constructor(readonly options: RegistryOptions) {
     this.clock = options.clock;
@@ -84,6 +87,11 @@ export class Registry implements ClusterState {
       maxObjectBytes: options.maxObjectBytes,
       sealOf: options.sealOf,
     });
+    const { store, clock, logger } = options;
+    if (options.sealOf)
+      this.#retries = new SealedRetries({
+        ...{ store, clock, logger, kinds: this.kinds },
+      });
   }
 
   get store(): Store {
@@ -91,9 +99,9 @@ export class Registry implements ClusterState {
   }
 
   /** Loads the whole state of the built-in kinds. The store has been started. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { catalogue, options } = this;
-    return this.kinds.start(
+    await this.kinds.start(
       builtinKinds({
         catalogue,
         strategyFor: options.strategyFor,
@@ -104,9 +112,11 @@ export class Registry implements ClusterState {
         eventTtlSeconds: options.eventTtlSeconds ?? 3600,
       }),
     );
+    this.#retries?.start();
   }
 
   stop(): void {
+    this.#retries?.stop();
     this.cache.stop();
   }
 

@@ -91,28 +91,38 @@ export class KindSet {
    * names or its prefix.
    */
   register(definition: KindDefinition): Promise<Kind> {
-    return this.#inTurn(definition, async () => {
-      const { cache, catalogue } = this.options;
-      const known = this.kind(definition.group, definition.resource);
-      this.#refuseTaken(definition, known);
-      const form = this.#formOf(definition);
-      let kind: Kind | undefined;
-      const takePlace = (objects?: ResourceCache): void => {
-        if (known) this.#remove(known);
-        const prefix = known?.stored?.prefix;
-        if (prefix !== undefined && prefix !== form?.prefix)
-          cache.unregister(prefix);
-        for (const { info } of definition.versions) {
-          catalogue.addVersionOf(info);
-          catalogue.add(info);
-        }
-        this.#add((kind = this.#kindOf(definition, form, objects)));
-        this.#changed(infosOf(known, kind));
-      };
-      if (form) await cache.register(form, takePlace);
-      else takePlace();
-      return kind!;
+    return this.#inTurn(definition, () => this.#replace(definition));
+  }
+
+  /** Reads the objects of a kind again, as if it were registered as it is. */
+  readAgain(name: { group: string; resource: string }): Promise<void> {
+    return this.#inTurn(name, async () => {
+      const known = this.kind(name.group, name.resource);
+      if (known) await this.#replace(known.definition);
     });
+  }
+
+  async #replace(definition: KindDefinition): Promise<Kind> {
+    const { cache, catalogue } = this.options;
+    const known = this.kind(definition.group, definition.resource);
+    this.#refuseTaken(definition, known);
+    const form = this.#formOf(definition);
+    let kind: Kind | undefined;
+    const takePlace = (objects?: ResourceCache): void => {
+      if (known) this.#remove(known);
+      const prefix = known?.stored?.prefix;
+      if (prefix !== undefined && prefix !== form?.prefix)
+        cache.unregister(prefix);
+      for (const { info } of definition.versions) {
+        catalogue.addVersionOf(info);
+        catalogue.add(info);
+      }
+      this.#add((kind = this.#kindOf(definition, form, objects)));
+      this.#changed(infosOf(known, kind));
+    };
+    if (form) await cache.register(form, takePlace);
+    else takePlace();
+    return kind!;
   }
 
   /** No longer serves it: requests find nothing, watches end, the memory is given back. The objects stay in the store. */

@@ -8,6 +8,7 @@ import {
 } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
+import { systemClock, type Clock } from "../../../api/clock.ts";
 import type {
   ValuePlace,
   ValueSeal,
@@ -15,6 +16,7 @@ import type {
 import { createFileStore } from "../../../storage/file/file-store.ts";
 import type { Store } from "../../../storage/store.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import {
   configMap,
@@ -109,10 +111,15 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-async function start(service: KeyService, store?: Store): Promise<TestServer> {
+async function start(
+  service: KeyService,
+  store?: Store,
+  clock: Clock = systemClock,
+): Promise<TestServer> {
   const seal = new TestSeal(service);
   const server = await startTestServer({
     ...(store ? { store } : {}),
+    clock,
     sealOf: (group, resource) =>
       group === "" && resource === "secrets" ? seal : undefined,
   });
@@ -195,6 +202,52 @@ test("a value at another key, of another resource, damaged or in clear does not 
   expect((await server.call("GET", `${secrets}/a`)).status).toBe(200);
   // A list says that it can't show all, as with every value that can't be read.
   expect((await server.call("GET", secrets)).status).toBe(500);
+});
+
+test("values that did not open are tried again, and those that never will are left alone", async () => {
+  const directory = path.join(tempDirectory(), "store");
+  const service = new KeyService();
+  const first = await start(service, createFileStore({ directory }));
+  for (const name of ["a", "b"])
+    await first.call("POST", secrets, secret(name, "x"));
+  const { store } = first.server.registry;
+  const { value } = (await store.get("/registry/secrets/default/a"))!;
+  await store.write({
+    key: "/registry/secrets/other/moved",
+    expectedRevision: undefined,
+    encode: () => value,
+  });
+  await first.stop();
+  servers.pop();
+
+  service.down = true;
+  const clock = new FakeClock();
+  const second = await start(service, createFileStore({ directory }), clock);
+  const seen: string[] = [];
+  second.server.registry.onChange("", "secrets", ({ object }) =>
+    seen.push(object?.metadata.name ?? "gone"),
+  );
+  clock.advance(60_000);
+  expect((await second.call("GET", `${secrets}/a`)).status).toBe(500);
+  expect((await second.call("GET", secrets)).status).toBe(500);
+  service.down = false;
+  await eventually(async () => {
+    clock.advance(60_000);
+    return (await second.call("GET", `${secrets}/a`)).status === 200;
+  });
+  expect((await second.call("GET", secrets)).body.items).toHaveLength(2);
+  expect(seen).toEqual(["a", "b"]);
+  const moved = "/api/v1/namespaces/other/secrets/moved";
+  expect((await second.call("GET", moved)).status).toBe(500);
+  // It does not make the others be read again and again.
+  const { cache } = second.server.registry.storedKind("", "secrets")!;
+  const asked = service.asked;
+  for (let at = 0; at < 5; at++) {
+    clock.advance(60_000);
+    await second.call("GET", `${secrets}/a`);
+  }
+  expect(second.server.registry.storedKind("", "secrets")!.cache).toBe(cache);
+  expect(service.asked).toBe(asked);
 });
 
 test("a write that can't be sealed is refused, and nothing is written", async () => {
