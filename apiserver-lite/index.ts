@@ -57,6 +57,7 @@ export {
 
 // Encryption at rest.
 export { EncryptionMetrics } from "./encryption/encryption-metrics.ts";
+export type { KmsEndpoint } from "./encryption/kms/kms-service.ts";
 export type { KeyedProvider } from "./encryption/key-ciphers.ts";
 export {
   EncryptionRules,

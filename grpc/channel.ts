@@ -54,9 +54,14 @@ const codeNames: Readonly<Record<number, string>> = {
   16: "Unauthenticated",
 };
 
+/** The reference's name of the code of a failed call. */
+export function grpcCodeName(error: unknown): string {
+  return codeNames[grpcCode(error) ?? 2] ?? "Unknown";
+}
+
 /** A failed call as the reference writes it: `rpc error: code = NotFound desc = no such volume`. */
 export function grpcStatusText(error: unknown): string {
-  const name = codeNames[grpcCode(error) ?? 2] ?? "Unknown";
+  const name = grpcCodeName(error);
   return `rpc error: code = ${name} desc = ${grpcText(error)}`;
 }
 
@@ -89,6 +94,8 @@ export interface GrpcCallOptions {
   /** 0 or undefined: no deadline. */
   readonly timeoutMs?: number | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** Waits for a peer that is not there until the deadline, instead of failing at once. */
+  readonly waitForReady?: boolean;
 }
 
 export class GrpcChannel {
@@ -181,8 +188,11 @@ export class GrpcChannel {
     });
   }
 
-  #metadata({ metadata = {} }: GrpcCallOptions): Grpc.Metadata {
-    const values = new this.#library.Metadata();
+  #metadata({
+    metadata = {},
+    waitForReady = false,
+  }: GrpcCallOptions): Grpc.Metadata {
+    const values = new this.#library.Metadata({ waitForReady });
     for (const [name, value] of Object.entries(metadata))
       values.set(name, value);
     return values;

@@ -1,10 +1,10 @@
 // The metrics of encryption at rest with the reference's names: transformations of values, by resource and prefix, and the
 // reloads of the configuration. Names of keys come from configurations that change, so rows are bounded: later ones are not
 // counted.
-import { createHash } from "node:crypto";
 import { Family, type Labels } from "../../api/metrics/family.ts";
 import { Histogram } from "../../api/metrics/histogram.ts";
 import type { ValuePlace } from "../registry/value-seal.ts";
+import { hashOf, KmsMetrics } from "./kms/kms-metrics.ts";
 
 type Direction = "from_storage" | "to_storage";
 
@@ -17,23 +17,29 @@ export class EncryptionMetrics {
   readonly #seconds = new Map<string, { labels: Labels; row: Histogram }>();
   readonly #reloads = new Map<string, { count: number; seconds: number }>();
   readonly #serverHash: string;
+  #configHash: string | undefined;
+  readonly kms: KmsMetrics;
 
   /** @param serverId of the API server */
   constructor(serverId: string) {
-    const hash = createHash("sha256").update(serverId);
-    this.#serverHash = `sha256:${hash.digest("hex")}`;
+    this.#serverHash = hashOf(serverId);
+    this.kms = new KmsMetrics(this.#serverHash);
   }
 
-  /** @param began of `performance.now()` */
+  /** A configuration is in force. */
+  applied(text: string): void {
+    this.#configHash = hashOf(text);
+  }
+
+  /** @param status "OK" or why it failed @param began of `performance.now()` */
   transformed(
     { group, resource }: ValuePlace,
     type: Direction,
     prefix: string,
-    ok: boolean,
+    status: string,
     began: number,
   ): void {
     const name = group === "" ? resource : `${resource}.${group}`;
-    const status = ok ? "OK" : "unknown-non-grpc";
     const key = `${name} ${type} ${status} ${prefix}`;
     let row = this.#operations.get(key);
     if (!row && this.#operations.size < maxRows) {
@@ -44,7 +50,8 @@ export class EncryptionMetrics {
       this.#operations.set(key, (row = { labels, count: 0 }));
     }
     if (row) row.count++;
-    if (ok) this.#timed(type, prefix, (performance.now() - began) / 1000);
+    if (status === "OK")
+      this.#timed(type, prefix, (performance.now() - began) / 1000);
   }
 
   #timed(type: Direction, prefix: string, seconds: number): void {
@@ -93,6 +100,19 @@ export class EncryptionMetrics {
       reloads.add(labels, reload.count);
       times.add(labels, reload.seconds);
     }
-    return [operations, seconds, reloads, times];
+    const applied = new Family(
+      "apiserver_encryption_config_controller_last_config_info",
+      "gauge",
+      "Information about the last applied encryption configuration with hash as label, split by apiserver identity.",
+    );
+    if (this.#configHash !== undefined)
+      applied.add(
+        { apiserver_id_hash: this.#serverHash, hash: this.#configHash },
+        1,
+      );
+    return [
+      ...[operations, seconds, reloads, times, applied],
+      ...this.kms.families(),
+    ];
   }
 }

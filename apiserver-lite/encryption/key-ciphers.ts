@@ -26,7 +26,7 @@ const gcmTagBytes = 16;
 const boxNonceBytes = 24;
 const boxTagBytes = 16;
 
-const tooShort = (): Error =>
+export const tooShort = (): Error =>
   new Error("the stored data was shorter than the required size");
 
 /** @param key 16, 24 or 32 bytes */

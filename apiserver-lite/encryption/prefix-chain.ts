@@ -3,20 +3,29 @@
 // `k8s:enc:aescbc:v1:` `key1:` bytes.
 //
 // Invariants: a value that no transformer can read is an error; the text of an error holds nothing of a value or a key.
+import { grpcCode, grpcCodeName } from "../../grpc/channel.ts";
 import type { ValuePlace } from "../registry/value-seal.ts";
 import type { EncryptionMetrics } from "./encryption-metrics.ts";
 import type { KeyCipher } from "./key-ciphers.ts";
 
-interface OpenedValue {
+export interface OpenedValue {
   readonly value: Uint8Array;
   /** A write today would use another provider or key. */
   readonly stale: boolean;
 }
 
 export interface Transformer {
-  /** Throws for a value that it can't read. */
-  open(value: Uint8Array, place: ValuePlace): OpenedValue;
+  /** Throws or rejects for a value that it can't read. A promise: something outside has to be asked. */
+  open(
+    value: Uint8Array,
+    place: ValuePlace,
+  ): OpenedValue | Promise<OpenedValue>;
+  /** Throws when nothing can be written now. */
   seal(value: Uint8Array, place: ValuePlace): Uint8Array;
+  /** Why nothing can be written now. */
+  readonly writeProblem?: Error | undefined;
+  /** Can a value that opens be stale? */
+  readonly mayBeStale?: boolean;
 }
 
 /** With "", values have no prefix: they are not encrypted. */
@@ -37,10 +46,16 @@ export const identity: Transformer = {
   seal: (value) => value,
 };
 
-/** @param root what stored keys begin with, where the store has another root than /registry */
-export function keyTransformer(cipher: KeyCipher, root: string): Transformer {
-  const placeOf = ({ key }: ValuePlace): Buffer =>
-    Buffer.from(`${root}${key.slice("/registry".length)}`);
+/** What of a value's place is authenticated. @param root what stored keys begin with, where it is not /registry */
+export function placeBelow(root: string): (place: ValuePlace) => Buffer {
+  return ({ key }) => Buffer.from(`${root}${key.slice("/registry".length)}`);
+}
+
+/** @param placeOf what of a value's place is authenticated */
+export function keyTransformer(
+  cipher: KeyCipher,
+  placeOf: (place: ValuePlace) => Buffer,
+): Transformer {
   return {
     open: (value, place) => ({
       value: cipher.decrypt(value, placeOf(place)),
@@ -48,6 +63,22 @@ export function keyTransformer(cipher: KeyCipher, root: string): Transformer {
     }),
     seal: (value, place) => cipher.encrypt(value, placeOf(place)),
   };
+}
+
+/** A value that is being opened. */
+interface Opening {
+  readonly value: Uint8Array;
+  readonly place: ValuePlace;
+  readonly began: number;
+  /** Those of the links that were tried. */
+  readonly problems: Set<string>;
+}
+
+/** As metrics have it: of a failed call of gRPC its code. */
+function statusOf(error: Error): string {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (grpcCode(at) !== undefined) return grpcCodeName(at);
+  return "unknown-non-grpc";
 }
 
 export class PrefixChain implements Transformer {
@@ -68,55 +99,87 @@ export class PrefixChain implements Transformer {
     }));
   }
 
-  /** Can a value that opens be stale? */
   get mayBeStale(): boolean {
     const [first] = this.#links;
-    const { transformer } = first!;
-    return (
-      this.#links.length > 1 ||
-      (transformer instanceof PrefixChain && transformer.mayBeStale)
-    );
+    return this.#links.length > 1 || (first!.transformer.mayBeStale ?? false);
   }
 
-  open(value: Uint8Array, place: ValuePlace): OpenedValue {
-    const began = performance.now();
-    const problems = new Set<string>();
-    const record = (prefix: string, ok: boolean): void =>
-      this.metrics.transformed(place, "from_storage", prefix, ok, began);
-    for (const [
-      index,
-      { prefix, bytes, transformer },
-    ] of this.#links.entries()) {
+  get writeProblem(): Error | undefined {
+    return this.#links[0]!.transformer.writeProblem;
+  }
+
+  open(
+    value: Uint8Array,
+    place: ValuePlace,
+  ): OpenedValue | Promise<OpenedValue> {
+    return this.#openFrom(0, {
+      ...{ value, place, began: performance.now(), problems: new Set() },
+    });
+  }
+
+  /** By the first link, from `index` on, that can read it. */
+  #openFrom(
+    index: number,
+    opening: Opening,
+  ): OpenedValue | Promise<OpenedValue> {
+    const { value, place, began } = opening;
+    for (let at = index; at < this.#links.length; at++) {
+      const { prefix, bytes, transformer } = this.#links[at]!;
       if (!beginsWith(value, bytes)) continue;
+      const done = ({ value: plain, stale }: OpenedValue): OpenedValue => {
+        const named = prefix || "identity";
+        this.metrics.transformed(place, "from_storage", named, "OK", began);
+        return { value: plain, stale: stale || at !== 0 };
+      };
       try {
         const opened = transformer.open(value.subarray(bytes.length), place);
-        record(prefix || "identity", true);
-        return { value: opened.value, stale: opened.stale || index !== 0 };
+        if (!(opened instanceof Promise)) return done(opened);
+        return opened.then(done, (error: Error) => {
+          this.#failed(prefix, error, opening);
+          return this.#openFrom(at + 1, opening);
+        });
       } catch (error) {
-        // Above a provider, identity must not keep that from reading.
-        if (prefix === "") continue;
-        record(prefix, false);
-        problems.add((error as Error).message);
+        this.#failed(prefix, error as Error, opening);
       }
     }
+    throw this.#unread(opening);
+  }
+
+  #failed(
+    prefix: string,
+    error: Error,
+    { place, began, problems }: Opening,
+  ): void {
+    // Above a provider, identity must not keep that from reading.
+    if (prefix === "") return;
+    const status = statusOf(error);
+    this.metrics.transformed(place, "from_storage", prefix, status, began);
+    problems.add(error.message);
+  }
+
+  #unread({ place, began, problems }: Opening): Error {
     if (problems.size === 0) {
-      record("unknown", false);
-      throw new Error(this.unmatched);
+      const error = new Error(this.unmatched);
+      const status = statusOf(error);
+      this.metrics.transformed(place, "from_storage", "unknown", status, began);
+      return error;
     }
     const texts = [...problems];
-    throw new Error(texts.length > 1 ? `[${texts.join(", ")}]` : texts[0]);
+    return new Error(texts.length > 1 ? `[${texts.join(", ")}]` : texts[0]);
   }
 
   seal(value: Uint8Array, place: ValuePlace): Uint8Array {
     const { prefix, bytes, transformer } = this.#links[0]!;
     const began = performance.now();
-    let ok = false;
+    let status = "OK";
     try {
       const sealed = transformer.seal(value, place);
-      ok = true;
       return prefix === "" ? sealed : Buffer.concat([bytes, sealed]);
+    } catch (error) {
+      status = statusOf(error as Error);
+      throw error;
     } finally {
-      this.metrics.transformed(place, "to_storage", prefix, ok, began);
+      this.metrics.transformed(place, "to_storage", prefix, status, began);
     }
   }
 }

@@ -4,7 +4,13 @@
 //
 // Invariants: a resource of a rule is never written by anything but the first provider of the rule; resources without a
 // rule are written as they are, and what is encrypted of them is refused.
-import type { SealLookup, ValueSeal } from "../registry/value-seal.ts";
+import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
+import type {
+  SealLookup,
+  ValuePlace,
+  ValueSeal,
+} from "../registry/value-seal.ts";
 import type { EncryptionMetrics } from "./encryption-metrics.ts";
 import {
   aesCbc,
@@ -15,10 +21,14 @@ import {
   type KeyedProvider,
   type SecretBox,
 } from "./key-ciphers.ts";
+import { KmsProvider, type KmsParts } from "./kms/kms-provider.ts";
+import type { KmsEndpoint } from "./kms/kms-service.ts";
 import {
   identity,
   keyTransformer,
+  placeBelow,
   PrefixChain,
+  type OpenedValue,
   type Transformer,
 } from "./prefix-chain.ts";
 
@@ -30,7 +40,8 @@ export interface EncryptionKey {
 
 export type EncryptionProvider =
   | { readonly type: "identity" }
-  | { readonly type: KeyedProvider; readonly keys: readonly EncryptionKey[] };
+  | { readonly type: KeyedProvider; readonly keys: readonly EncryptionKey[] }
+  | { readonly type: "kms"; readonly endpoint: KmsEndpoint };
 
 export interface EncryptionRule {
   /** `secrets`, `deployments.apps`, `*.`, `*.apps`, `*.*` */
@@ -38,39 +49,54 @@ export interface EncryptionRule {
   readonly providers: readonly EncryptionProvider[];
 }
 
+interface EncryptionParts {
+  readonly metrics: EncryptionMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** The transformers of one version of the rules. */
 export class EncryptionRules {
-  readonly #chains: ReadonlyMap<string, PrefixChain>;
-
-  private constructor(chains: ReadonlyMap<string, PrefixChain>) {
-    this.#chains = chains;
-  }
+  private constructor(
+    private readonly chains: ReadonlyMap<string, PrefixChain>,
+    /** In the order of the rules. */
+    private readonly kms: readonly KmsProvider[],
+  ) {}
 
   /**
+   * Plug-ins of KMS providers are asked once; they are followed from `start` on.
    * @param root what the keys of the store begin with: they are authenticated
    * Rejects for a rule that an earlier one masks.
    */
   static async of(
     rules: readonly EncryptionRule[],
     root: string,
-    metrics: EncryptionMetrics,
+    parts: EncryptionParts,
   ): Promise<EncryptionRules> {
-    const uses = (type: string): boolean =>
-      rules.some(({ providers }) =>
-        providers.some((provider) => provider.type === type),
-      );
-    const box = uses("secretbox") ? await loadSecretBox() : undefined;
+    refuseMasked(rules);
+    const { metrics } = parts;
+    const all = rules.flatMap(({ providers }) => providers);
+    const box = all.some(({ type }) => type === "secretbox")
+      ? await loadSecretBox()
+      : undefined;
+    const kms = new Map(
+      await Promise.all(
+        all.flatMap((each) =>
+          each.type === "kms"
+            ? [connected(each, { ...parts, metrics: metrics.kms }, root)]
+            : [],
+        ),
+      ),
+    );
     const links = new Map<string, Link[]>();
     for (const { resources, providers } of rules) {
-      const made = providers.map((each) => linkOf(each, root, metrics, box));
+      const made = providers.map((each) =>
+        each.type === "kms"
+          ? kmsLink(kms.get(each)!)
+          : linkOf(each, root, metrics, box),
+      );
       for (const text of resources) {
-        const [group, resource] = groupResourceOf(text);
-        for (const earlier of [`*.${group}`, "*.*"])
-          if (links.has(earlier))
-            throw new Error(
-              `resource ${JSON.stringify(shown(group, resource))} is masked by earlier rule ${JSON.stringify(earlier)}`,
-            );
-        const name = `${resource}.${group}`;
+        const name = groupResourceOf(text).reverse().join(".");
         links.set(name, [...(links.get(name) ?? []), ...made]);
       }
     }
@@ -81,12 +107,49 @@ export class EncryptionRules {
           new PrefixChain(list, "no matching prefix found", metrics),
         ]),
       ),
+      [...kms.values()],
     );
+  }
+
+  /** Follows the keys of KMS plug-ins from now on. */
+  start(): void {
+    for (const provider of this.kms) provider.start();
+  }
+
+  /** Values under keys of KMS plug-ins that are not known can't be opened from now on. */
+  close(): void {
+    for (const provider of this.kms) provider.close();
+  }
+
+  /** Rejects with what is wrong with the plug-ins of KMS providers. */
+  async check(): Promise<void> {
+    const results = await Promise.allSettled(
+      this.kms.map((provider) => provider.check()),
+    );
+    const problems = results.flatMap((result, index) =>
+      result.status === "rejected"
+        ? [`kms-provider-${index}: ${(result.reason as Error).message}`]
+        : [],
+    );
+    if (problems.length > 0)
+      throw new Error(
+        problems.length > 1 ? `[${problems.join(", ")}]` : problems[0],
+      );
+  }
+
+  /** Are there KMS providers? */
+  get asks(): boolean {
+    return this.kms.length > 0;
+  }
+
+  /** How long calls of plug-ins that are under way may take, all one after another. */
+  get callsMs(): number {
+    return this.kms.reduce((sum, { endpoint }) => sum + endpoint.timeoutMs, 0);
   }
 
   /** Undefined: no rule names the resource. */
   chainOf(group: string, resource: string): PrefixChain | undefined {
-    const chains = this.#chains;
+    const { chains } = this;
     return (
       chains.get(`${resource}.${group}`) ??
       chains.get(`*.${group}`) ??
@@ -95,13 +158,46 @@ export class EncryptionRules {
   }
 }
 
+type KmsRule = Extract<EncryptionProvider, { type: "kms" }>;
+
 interface Link {
   readonly prefix: string;
   readonly transformer: Transformer;
 }
 
+/** Throws for a rule that an earlier one masks. */
+function refuseMasked(rules: readonly EncryptionRule[]): void {
+  const seen = new Set<string>();
+  for (const text of rules.flatMap(({ resources }) => resources)) {
+    const [group, resource] = groupResourceOf(text);
+    for (const earlier of [`*.${group}`, "*.*"])
+      if (seen.has(earlier))
+        throw new Error(
+          `resource ${JSON.stringify(shown(group, resource))} is masked by earlier rule ${JSON.stringify(earlier)}`,
+        );
+    seen.add(`${resource}.${group}`);
+  }
+}
+
+async function connected(
+  provider: KmsRule,
+  parts: KmsParts,
+  root: string,
+): Promise<[KmsRule, KmsProvider]> {
+  const placeOf = placeBelow(root);
+  return [
+    provider,
+    await KmsProvider.connect(provider.endpoint, parts, placeOf),
+  ];
+}
+
+const kmsLink = (provider: KmsProvider): Link => ({
+  prefix: `k8s:enc:kms:v2:${provider.endpoint.name}:`,
+  transformer: provider,
+});
+
 function linkOf(
-  provider: EncryptionProvider,
+  provider: Exclude<EncryptionProvider, KmsRule>,
   root: string,
   metrics: EncryptionMetrics,
   box: SecretBox | undefined,
@@ -116,7 +212,7 @@ function linkOf(
   };
   const links = keys.map(({ name, secret }) => ({
     prefix: `${name}:`,
-    transformer: keyTransformer(cipherOf[type](secret), root),
+    transformer: keyTransformer(cipherOf[type](secret), placeBelow(root)),
   }));
   const named = type === "secretbox" ? "Secretbox" : "AES";
   return {
@@ -145,6 +241,10 @@ export class ValueEncryption {
     this.#rules = rules;
   }
 
+  get rules(): EncryptionRules {
+    return this.#rules;
+  }
+
   /** From now on. */
   use(rules: EncryptionRules): void {
     this.#rules = rules;
@@ -162,11 +262,30 @@ export class ValueEncryption {
       }
       return known.chain;
     };
+    const opened = (
+      value: Uint8Array,
+      place: ValuePlace,
+    ): OpenedValue | Promise<OpenedValue> =>
+      (chain() ?? identity).open(value, place);
     const seal: ValueSeal = {
-      open: (value, place) => (chain() ?? identity).open(value, place).value,
+      open(value, place) {
+        const result = opened(value, place);
+        return result instanceof Promise
+          ? result.then((done) => done.value)
+          : result.value;
+      },
+      prepare() {
+        const problem = chain()?.writeProblem;
+        return problem && Promise.reject(problem);
+      },
       seal: (value, place) => (chain() ?? identity).seal(value, place),
       mayBeStale: () => chain()?.mayBeStale ?? false,
-      isStale: (value, place) => (chain() ?? identity).open(value, place).stale,
+      isStale(value, place) {
+        const result = opened(value, place);
+        return result instanceof Promise
+          ? result.then((done) => done.stale)
+          : result.stale;
+      },
     };
     return seal;
   };

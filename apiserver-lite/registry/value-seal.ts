@@ -22,8 +22,8 @@ export interface ValueSeal {
   seal(value: Uint8Array, place: ValuePlace): Uint8Array;
   /** Can there be values that open, and would be sealed otherwise today? Undefined: there are none. */
   mayBeStale?(): boolean;
-  /** Of a value of the store: is it one of those? Throws as `open` does. */
-  isStale?(value: Uint8Array, place: ValuePlace): boolean;
+  /** Of a value of the store: is it one of those? Throws or rejects as `open` does. */
+  isStale?(value: Uint8Array, place: ValuePlace): boolean | Promise<boolean>;
 }
 
 /** Undefined: the values of this resource are not sealed. */

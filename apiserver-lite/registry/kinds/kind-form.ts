@@ -140,8 +140,8 @@ export class KindForm implements CachedResource {
     return this.seal?.mayBeStale?.() ?? false;
   }
 
-  /** Would a value of the store be sealed otherwise today? Throws for one that does not open. */
-  isStale(key: string, value: Uint8Array): boolean {
+  /** Would a value of the store be sealed otherwise today? Throws or rejects for one that does not open. */
+  isStale(key: string, value: Uint8Array): boolean | Promise<boolean> {
     const place = this.#placeOf(`${this.prefix}/${key}`);
     return this.seal?.isStale?.(value, place) ?? false;
   }

@@ -19,7 +19,7 @@ async function isStaleNow(
 ): Promise<boolean> {
   const stored = await store.get(kind.storeKey(key));
   try {
-    return stored !== undefined && kind.form.isStale(key, stored.value);
+    return stored !== undefined && (await kind.form.isStale(key, stored.value));
   } catch (error) {
     throw errors.internal((error as Error).message);
   }

@@ -187,9 +187,7 @@ async function prepared(preparing: Promise<void>): Promise<void> {
   try {
     await preparing;
   } catch (error) {
-    throw errors.internal(
-      `the value can't be sealed: ${(error as Error).message}`,
-    );
+    throw errors.internal((error as Error).message);
   }
 }
 

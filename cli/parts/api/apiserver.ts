@@ -158,7 +158,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const header = requestHeaderOf(values, authorities.headerCa);
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
-  const encryption = await readEncryption({ values, clock, logger });
+  const encryption = await readEncryption({ values, served, clock, logger });
   const admission = await AdmissionPart.create(values, served, !!pki);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const port = (): number => server.port;
@@ -236,6 +236,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       };
     },
   });
+  for (const check of encryption.checks) server.addHealthCheck(check);
   await start(server);
   const parts = { clock, logger };
   const renewals = await followProxyCertificate(values, server, parts);

@@ -74,6 +74,46 @@ test.each([
 });
 
 const good = cbc(key("a"));
+const kms = (change: object = {}): object => ({
+  kms: { apiVersion: "v2", name: "a", endpoint: "unix:///run/a", ...change },
+});
+
+test.each([
+  [{}, "/run/a", 3000],
+  [{ timeout: "1m0.5s" }, "/run/a", 60_500],
+  [{ endpoint: "unix:///@a/b" }, "\0a/b", 3000],
+  [{ endpoint: "unix://host/run/a%20b?x" }, "/run/a b", 3000],
+  [{ endpoint: "UNIX:/run/a" }, "/run/a", 3000],
+])("the KMS provider %j", async (change, socketPath, timeoutMs) => {
+  expect(await read([rule(["*.*"], kms(change))])).toEqual([
+    {
+      resources: ["*.*"],
+      providers: [
+        { type: "kms", endpoint: { name: "a", socketPath, timeoutMs } },
+      ],
+    },
+  ]);
+});
+
+test("version 1 with its gate is refused as not built, and its names are unique in a followed file", async () => {
+  const v1 = { kms: { name: "a", endpoint: "unix:///a" } };
+  const text = JSON.stringify({
+    ...{ apiVersion: "apiserver.config.k8s.io/v1" },
+    kind: "EncryptionConfiguration",
+    resources: [rule(["secrets"], v1, v1)],
+  });
+  const problemsWith = (reload: boolean): Promise<string> =>
+    readEncryptionConfig(text, "enc.yaml", { gate: true, reload }).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  expect(await problemsWith(false)).toBe(
+    "enc.yaml:1: resources[0].providers[0].kms: KMS v1 providers are not implemented\nenc.yaml:1: resources[0].providers[1].kms: KMS v1 providers are not implemented",
+  );
+  expect(await problemsWith(true)).toContain(
+    "duplicate KMS provider name a, names must be unique",
+  );
+});
 
 test.each<[string, object[], RegExp]>([
   ["no rules", [], /resources: Required value: at least one resources is/],
@@ -155,12 +195,59 @@ test.each<[string, object[], RegExp]>([
   [
     "KMS v1",
     [rule(["secrets"], { kms: { name: "a", endpoint: "unix:///a" } })],
-    /providers\[0\]\.kms: KMSv1 is deprecated, and not implemented/,
+    /providers\[0\]\.kms: KMSv1 is deprecated and will only receive security updates going forward\. Use KMSv2 instead\.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature\.$/,
   ],
   [
-    "KMS v2",
-    [rule(["secrets"], { kms: { apiVersion: "v2", name: "a" } })],
-    /providers\[0\]\.kms: KMS providers are not implemented yet/,
+    "a KMS provider without a name and an endpoint",
+    [rule(["secrets"], kms({ name: "", endpoint: "" }))],
+    /kms\.name: Required value: name is a mandatory field for a provider\n.*kms\.endpoint: Required value: endpoint is a mandatory field for a kms$/,
+  ],
+  [
+    "a KMS provider with a colon in its name",
+    [rule(["secrets"], kms({ name: "a:b" }))],
+    /kms\.name: Invalid value: "a:b": invalid KMS provider name a:b, must not contain ':'/,
+  ],
+  [
+    "a KMS provider's name given twice",
+    [rule(["secrets"], kms()), rule(["configmaps"], good, kms())],
+    /resources\[1\]\.providers\[1\]\.kms\.name: Invalid value: "a": duplicate KMS provider name a, names must be unique/,
+  ],
+  ...(
+    [
+      ["0s", /kms\.timeout: Invalid value: "0s": timeout should be a positive/],
+      [
+        "-1s",
+        /kms\.timeout: Invalid value: "-1s": timeout should be a positive/,
+      ],
+      ["3", /kms\.timeout: time: missing unit in duration "3"/],
+    ] as const
+  ).map(([timeout, text]): [string, object[], RegExp] => [
+    `a timeout of ${timeout}`,
+    [rule(["secrets"], kms({ timeout }))],
+    text,
+  ]),
+  ...(
+    [
+      ["tcp://localhost:1", /unsupported scheme "tcp" for KMS provider, only/],
+      ["/run/kms.sock", /unsupported scheme "" for KMS provider, only unix is/],
+      [":a", /invalid endpoint for kms provider, error: parse ":a": missing/],
+      ["unix:///a%zz", /parse "unix:\/\/\/a%zz": invalid URL escape/],
+      ["unix://a", /it names no socket/],
+    ] as const
+  ).map(([endpoint, text]): [string, object[], RegExp] => [
+    `the endpoint ${endpoint}`,
+    [rule(["secrets"], kms({ endpoint }))],
+    new RegExp(`kms\\.endpoint: Invalid value: .*${text.source}`),
+  ]),
+  [
+    "a cache of a KMS v2 provider",
+    [rule(["secrets"], kms({ cachesize: 10 }))],
+    /kms\.cachesize: Invalid value: 10: cachesize is not supported in v2/,
+  ],
+  [
+    "a KMS provider of another version",
+    [rule(["secrets"], kms({ apiVersion: "v3" }))],
+    /kms\.apiVersion: Invalid value: "v3": unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported/,
   ],
   ["a field too many", [{ ...rule(["secrets"], good), x: 1 }], /unknown field/],
   ["resources that are no list", [rule("secrets", good)], /must be a list/],

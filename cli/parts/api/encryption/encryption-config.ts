@@ -1,5 +1,6 @@
 // --encryption-provider-config: which providers and keys encrypt the values of which resources. Every problem of the file
-// is named with its line, in the reference's texts; no problem shows a secret. KMS providers are refused by name.
+// is named with its line, in the reference's texts; no problem shows a secret. Of KMS providers version 2 is read
+// (kms-config.ts).
 import {
   groupResourceOf,
   type EncryptionKey,
@@ -10,6 +11,7 @@ import {
 import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors } from "../../../../api/field-errors.ts";
 import { ConfigurationSection } from "../../configuration-section.ts";
+import { readKms, type KmsV1 } from "./kms-config.ts";
 import { isMap } from "../../../options/kubelet-configuration/configuration-document.ts";
 
 const kind = "EncryptionConfiguration";
@@ -31,10 +33,18 @@ const internalResources = [
   "servicenodeportallocations",
 ];
 
+/** What is read of a file besides its sections. */
+interface Reading {
+  /** Names of the KMS providers so far. */
+  readonly kmsNames: Set<string>;
+  readonly kmsV1: KmsV1;
+}
+
 /** Throws a UsageError with every problem. */
 export function readEncryptionConfig(
   text: string,
   file: string,
+  kmsV1: KmsV1 = { gate: false, reload: false },
 ): Promise<readonly EncryptionRule[]> {
   return ConfigurationSection.read(text, file, (section) => {
     const early = isMap(section.value) && section.value["kind"] === earlyKind;
@@ -44,7 +54,8 @@ export function readEncryptionConfig(
     const rules = section.items("resources");
     if (rules.length === 0)
       report(section, atLeastOne("resources", "resources"));
-    return rules.map(readRule);
+    const reading = { kmsNames: new Set<string>(), kmsV1 };
+    return rules.map((rule) => readRule(rule, reading));
   });
 }
 
@@ -58,7 +69,10 @@ function report(
 const atLeastOne = (path: string, what: string): FieldError =>
   fieldErrors.required(path, `at least one ${what} is required`);
 
-function readRule(section: ConfigurationSection): EncryptionRule {
+function readRule(
+  section: ConfigurationSection,
+  reading: Reading,
+): EncryptionRule {
   section.fields(["resources", "providers"]);
   const resources = section.texts("resources");
   const path = section.pathOf("resources");
@@ -78,7 +92,7 @@ function readRule(section: ConfigurationSection): EncryptionRule {
     report(section, atLeastOne(providersPath, providersPath));
   return {
     resources,
-    providers: providers.flatMap((each) => readProvider(each) ?? []),
+    providers: providers.flatMap((each) => readProvider(each, reading) ?? []),
   };
 }
 
@@ -138,6 +152,7 @@ function resourceProblem(text: string): string | undefined {
 /** Undefined: it is refused. */
 function readProvider(
   section: ConfigurationSection,
+  reading: Reading,
 ): EncryptionProvider | undefined {
   const names = ["kms", ...keyed, "identity"];
   section.fields(names);
@@ -164,17 +179,8 @@ function readProvider(
     provider.fields([]);
     return { type: "identity" };
   }
-  refuseKms(provider);
-  return undefined;
-}
-
-function refuseKms(section: ConfigurationSection): void {
-  section.fields(["apiVersion", "name", "cachesize", "endpoint", "timeout"]);
-  section.problem(
-    section.text("apiVersion") === "v2"
-      ? "KMS providers are not implemented yet"
-      : "KMSv1 is deprecated, and not implemented",
-  );
+  const endpoint = readKms(provider, reading.kmsNames, reading.kmsV1);
+  return endpoint && { type: "kms", endpoint };
 }
 
 function readKeyed(

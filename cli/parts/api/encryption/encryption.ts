@@ -18,17 +18,31 @@ import { readOptionFile } from "../../option-files.ts";
 import { readEncryptionConfig } from "./encryption-config.ts";
 
 const option = "encryption-provider-config";
+const leastCheckMs = 10_000;
+const checkAgainMs = 100;
 const reloadOption = "encryption-provider-config-automatic-reload";
 
 interface Parts {
   readonly values: OptionValues;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly served?: {
+    readonly featureGates?: Readonly<Record<string, boolean>>;
+  };
+}
+
+/** Counts for /healthz and /readyz. */
+interface KmsCheck {
+  readonly name: string;
+  readonly on: readonly ("healthz" | "readyz")[];
+  readonly timeoutMs: number;
+  check(): Promise<void>;
 }
 
 interface Encryption {
   /** Undefined without a configuration. */
   readonly sealOf: ValueEncryption["sealOf"] | undefined;
+  readonly checks: readonly KmsCheck[];
   start(): void;
   stop(): void;
   families(): readonly Family[];
@@ -36,6 +50,7 @@ interface Encryption {
 
 const none: Encryption = {
   sealOf: undefined,
+  checks: [],
   start: () => undefined,
   stop: () => undefined,
   families: () => [],
@@ -43,7 +58,7 @@ const none: Encryption = {
 
 /** Rejects with a UsageError for a file that can't be used: nothing is stored in clear because of it. */
 export async function readEncryption(parts: Parts): Promise<Encryption> {
-  const { values, clock, logger } = parts;
+  const { values, clock, logger, served } = parts;
   const file = values.optionalText(option);
   const follow = values.flag(reloadOption);
   if (!file) {
@@ -53,19 +68,44 @@ export async function readEncryption(parts: Parts): Promise<Encryption> {
   }
   const metrics = new EncryptionMetrics(apiServerId(hostname()));
   const rulesOf = async (text: string): Promise<EncryptionRules> => {
-    const rules = await readEncryptionConfig(text, file);
+    const rules = await readEncryptionConfig(text, file, {
+      gate: served?.featureGates?.["KMSv1"] ?? false,
+      reload: follow,
+    });
     try {
-      return await EncryptionRules.of(rules, rootOf(values), metrics);
+      return await EncryptionRules.of(rules, rootOf(values), {
+        ...{ metrics, clock, logger },
+      });
     } catch (error) {
       throw new UsageError(`${file}: ${(error as Error).message}`);
     }
   };
   const text = readOptionFile(option, file);
-  const encryption = new ValueEncryption(await rulesOf(text));
+  const first = await rulesOf(text);
+  const encryption = new ValueEncryption(first);
+  metrics.applied(text);
+  const replaced = new Set<EncryptionRules>();
   const followed = new FollowedFile({
     ...{ file, text, clock },
     async use(changed) {
-      encryption.use(await rulesOf(changed));
+      const rules = await rulesOf(changed);
+      const before = encryption.rules;
+      try {
+        await untilWell(rules, clock);
+      } catch (error) {
+        rules.close();
+        throw error;
+      }
+      if (followed.stopped) return rules.close();
+      rules.start();
+      encryption.use(rules);
+      // Questions to its plug-ins that are under way are answered.
+      replaced.add(before);
+      clock.after(2 * before.callsMs, () => {
+        before.close();
+        replaced.delete(before);
+      });
+      metrics.applied(changed);
       metrics.reloaded("success", clock.now());
       logger.info({ file }, "the encryption file was reloaded");
     },
@@ -79,12 +119,45 @@ export async function readEncryption(parts: Parts): Promise<Encryption> {
   });
   return {
     sealOf: encryption.sealOf,
+    checks: first.asks || follow ? [kmsCheck(encryption)] : [],
     start: () => {
+      encryption.rules.start();
       if (follow) followed.start();
     },
-    stop: () => followed.stop(),
+    stop: () => {
+      followed.stop();
+      for (const rules of [...replaced, encryption.rules]) rules.close();
+    },
     families: () => metrics.families(),
   };
+}
+
+/** With a slow plug-in as long as its calls may take: its state, and a new key. */
+const kmsCheck = (encryption: ValueEncryption): KmsCheck => ({
+  name: "kms-providers",
+  on: ["healthz", "readyz"],
+  get timeoutMs() {
+    return Math.max(leastCheckMs, 2 * encryption.rules.callsMs + leastCheckMs);
+  },
+  check: () => encryption.rules.check(),
+});
+
+/** Rejects when the plug-ins of new rules are not well in time. */
+async function untilWell(rules: EncryptionRules, clock: Clock): Promise<void> {
+  const endMs = clock.monotonic() + Math.max(leastCheckMs, 2 * rules.callsMs);
+  for (;;)
+    try {
+      return await rules.check();
+    } catch (error) {
+      if (clock.monotonic() >= endMs)
+        throw new Error(
+          `health check for new transformers failed: ${(error as Error).message}`,
+          { cause: error },
+        );
+      await new Promise<void>((resolve) =>
+        clock.after(checkAgainMs, () => resolve()),
+      );
+    }
 }
 
 /** What keys begin with in etcd, where they are authenticated as other servers see them. */

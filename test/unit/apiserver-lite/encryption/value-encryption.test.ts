@@ -1,6 +1,7 @@
 // Encryption of stored values: vectors that a stock server 1.32 and openssl made, the order of providers and keys, and
 // values that must not open.
 import { createCipheriv } from "node:crypto";
+import pino from "pino";
 import { EncryptionMetrics } from "../../../../apiserver-lite/encryption/encryption-metrics.ts";
 import {
   EncryptionRules,
@@ -11,6 +12,8 @@ import type {
   ValuePlace,
   ValueSeal,
 } from "../../../../apiserver-lite/registry/value-seal.ts";
+
+import { FakeClock } from "../../../support/fake-clock.ts";
 
 const keyA = Buffer.from("0123456789abcdef0123456789abcdef");
 const keyB = Buffer.from("123456789abcdef0123456789abcdef0");
@@ -26,7 +29,11 @@ const provider = (
   keys: keys.map(([name, secret]) => ({ name, secret })),
 });
 const identity: EncryptionProvider = { type: "identity" };
-const metrics = new EncryptionMetrics("test");
+const parts = {
+  metrics: new EncryptionMetrics("test"),
+  clock: new FakeClock(),
+  logger: pino({ level: "silent" }),
+};
 
 /** The seal of secrets. */
 async function sealOf(
@@ -36,7 +43,7 @@ async function sealOf(
   const rules = await EncryptionRules.of(
     [{ resources: ["secrets"], providers: list }],
     root,
-    metrics,
+    parts,
   );
   return new ValueEncryption(rules).sealOf("", "secrets")!;
 }
@@ -211,7 +218,7 @@ test("the first rule of a resource counts: its own, its group's, any; the rest i
         providers: [provider("aescbc", [key, keyA])],
       })),
       "/registry",
-      metrics,
+      parts,
     );
   const { sealOf: lookup } = new ValueEncryption(
     await rules([
@@ -258,7 +265,7 @@ test("rules can be exchanged: seals that were given out follow", async () => {
         },
       ],
       "/registry",
-      metrics,
+      parts,
     );
   const encryption = new ValueEncryption(await of("a"));
   const seal = encryption.sealOf("", "pods")!;
