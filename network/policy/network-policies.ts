@@ -7,6 +7,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { Namespace, Pod } from "../../api/types/core-v1.ts";
 import type { NetworkPolicy } from "../../api/types/networking-v1.ts";
 import type { KubeObject } from "../../api/object.ts";
+import { SharedReading } from "../../api/queueing/shared-reading.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { namespaces, networkPolicies, pods } from "../../client/resources.ts";
@@ -79,8 +80,8 @@ export class NetworkPolicies {
   #synced = false;
   #stopped = false;
   #bridgesKnown = false;
-  /** Of the links of pods. */
-  #reading: Promise<void> = Promise.resolve();
+  /** Of the links of pods: what was read last is what counts. */
+  readonly #links: SharedReading<void>;
   readonly metrics: PolicyMetrics;
 
   constructor(options: NetworkPoliciesOptions) {
@@ -94,6 +95,9 @@ export class NetworkPolicies {
       isolated: this.#index.isolatedPods,
     }));
     this.#localPods = new LocalPods(nodeName);
+    this.#links = new SharedReading(async () =>
+      this.#index.setPodLinks(await podLinks(options)),
+    );
     const processes = new OwnProcesses();
     const wrapped = options.wrapper ? { wrapper: options.wrapper } : {};
     this.#sync = new TableSync({
@@ -136,7 +140,7 @@ export class NetworkPolicies {
     );
     await this.#policies.synced();
     await this.#followed?.synced;
-    await this.#readLinks();
+    await this.#links.value();
     if (this.#stopped) return;
     this.#synced = true;
     this.#setReady();
@@ -179,7 +183,7 @@ export class NetworkPolicies {
     const key = podKey(pod);
     const others = this.#localPods.claim(pod, ips);
     await this.#whenReady();
-    await this.#readLinks();
+    await this.#links.value();
     this.#claimed([key, ...others], ips);
     await this.#due();
     // Without policies that select it a pod also starts where there can't be rules at all.
@@ -199,7 +203,7 @@ export class NetworkPolicies {
       this.#claimed([podKey(pod), ...others], ips);
     }
     if (!this.#synced) return;
-    this.#readLinks().then(
+    this.#links.value().then(
       () => this.#due(),
       (err: unknown) =>
         this.#options.logger.error(
@@ -216,15 +220,6 @@ export class NetworkPolicies {
     for (const ip of ips)
       for (const other of this.#followed.pods.lister.byIndex("address", ip))
         this.#changed.pods.add(podKey(other));
-  }
-
-  /** One after the other, so that what was read last is what counts. */
-  #readLinks(): Promise<void> {
-    const read = this.#reading.then(async () =>
-      this.#index.setPodLinks(await podLinks(this.#options)),
-    );
-    this.#reading = read.catch(() => undefined);
-    return read;
   }
 
   async #whenReady(): Promise<void> {

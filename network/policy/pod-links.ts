@@ -33,6 +33,11 @@ interface HostRoute {
   readonly address: bigint;
 }
 
+/** By the beginning of its name: most are, and their routes are not taken apart. */
+function isKnown(link: string): boolean {
+  return link.startsWith(pairLinkPrefix);
+}
+
 /** Lines of /proc/net/route: numbers are in the machine's byte order, which is the little one. */
 function hostRoutes4(text: string): HostRoute[] {
   return text
@@ -41,7 +46,8 @@ function hostRoutes4(text: string): HostRoute[] {
     .flatMap((line) => {
       const [link = "", destination = "", , flags = "0", , , , mask] =
         line.split("\t");
-      if (mask !== "FFFFFFFF" || parseInt(flags, 16) & gateway) return [];
+      if (mask !== "FFFFFFFF" || isKnown(link)) return [];
+      if (parseInt(flags, 16) & gateway) return [];
       const bytes = destination.match(/../g)!.reverse().join("");
       return [{ link, address: BigInt(`0x${bytes}`) }];
     });
@@ -53,7 +59,8 @@ function hostRoutes6(text: string): HostRoute[] {
     const [destination, bits, , , , , , , flags = "0", link = ""] = line
       .trim()
       .split(/\s+/);
-    if (bits !== "80" || parseInt(flags, 16) & (gateway | anycast)) return [];
+    if (bits !== "80" || isKnown(link)) return [];
+    if (parseInt(flags, 16) & (gateway | anycast)) return [];
     return parseInt(flags, 16) >= local
       ? []
       : [{ link, address: BigInt(`0x${destination}`) }];
@@ -85,7 +92,5 @@ export async function podLinks({
       ? within("IPv6", hostRoutes6(await read("/proc/net/ipv6_route", wrapper)))
       : []),
   ];
-  return [...new Set(found.map(({ link }) => link))]
-    .filter((name) => !name.startsWith(pairLinkPrefix))
-    .sort();
+  return [...new Set(found.map(({ link }) => link))].sort();
 }
