@@ -6,12 +6,13 @@ import { rm } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
+import { SharedReading } from "../../api/queueing/shared-reading.ts";
 import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { devicesOf, mountsOf } from "./container-mounts.ts";
-import { mountsBelow, unmount } from "./files/mounts.ts";
+import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { LocalPathDirectories } from "./local-path/local-path-directories.ts";
@@ -69,6 +70,8 @@ export class VolumeManager {
   readonly #memory: MemoryDirectory;
   readonly #localPath: LocalPathDirectories;
   readonly #plugins: readonly VolumePlugin[];
+  /** The kernel's, of which each pod has several: pods that end together share a reading. */
+  readonly #mounts = new SharedReading(mountLines);
   /** By uid and name. */
   readonly #pods = new Map<string, Map<string, Mounted>>();
 
@@ -179,15 +182,16 @@ export class VolumeManager {
   async unmount(uid: string): Promise<void> {
     const { config } = this.#options;
     const directory = podDirectory(config, uid);
-    const mounts = await mountsBelow(directory);
+    const mounts = await mountsBelow(directory, this.#mounts.value());
     // SubPaths first: they keep the volumes they are of in use.
     const subPaths = `${subPathsDirectory(config, uid)}/`;
     for (const target of mounts)
       if (target.startsWith(subPaths)) await unmount(target);
     for (const plugin of this.#plugins) await plugin.unmount?.(uid);
     if (mounts.length > 0) {
-      for (const target of await mountsBelow(directory)) await unmount(target);
-      const [left] = await mountsBelow(directory);
+      for (const target of await mountsBelow(directory, this.#mounts.value()))
+        await unmount(target);
+      const [left] = await mountsBelow(directory, this.#mounts.value());
       if (left !== undefined) throw new Error(`${left} is still mounted`);
     }
     await this.#memory.remove(uid);

@@ -42,7 +42,7 @@ interface RuntimePodsOptions {
   lastMessage: (status: ContainerStatus) => Promise<string>;
   /** A pod's containers changed. */
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
-  /** The sandboxes may be others than before; not called before the first list. */
+  /** The sandboxes may be others than before; not called before the first list, nor when this is stopped. */
   onSandboxes?: () => void;
 }
 
@@ -55,6 +55,7 @@ export class RuntimePods {
   #unsubscribe: (() => void) | undefined;
   #relistTimer: Timer | undefined;
   #listed = false;
+  #changePlanned = false;
   #oomKilled = new Set<string>();
 
   constructor(options: RuntimePodsOptions) {
@@ -206,7 +207,7 @@ export class RuntimePods {
       sandboxes.map(({ id, ready }) => `${id}:${ready}`).join();
     const same = state(entry.pod) === state(pod);
     entry.pod = pod;
-    if (!same && this.#listed) this.#options.onSandboxes?.();
+    if (!same && this.#listed) this.#sandboxesChanged();
   }
 
   async #containerStatus(
@@ -244,7 +245,17 @@ export class RuntimePods {
     for (const { id } of [...entry.pod.sandboxes, ...entry.pod.containers])
       this.#dropId(id);
     this.#entries.delete(uid);
-    if (entry.pod.sandboxes.length > 0) this.#options.onSandboxes?.();
+    if (entry.pod.sandboxes.length > 0) this.#sandboxesChanged();
+  }
+
+  /** Said once a turn of the event loop: who hears it looks at all sandboxes, and many pods may come or go together. */
+  #sandboxesChanged(): void {
+    if (this.#changePlanned) return;
+    this.#changePlanned = true;
+    setImmediate(() => {
+      this.#changePlanned = false;
+      if (this.#unsubscribe) this.#options.onSandboxes?.();
+    });
   }
 
   /** Reads everything again; every pod whose state may have changed is reported. */

@@ -10,6 +10,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
@@ -30,9 +31,14 @@ async function makeDirectory(directory: string, mode: number): Promise<void> {
 
 export class HostFiles {
   readonly #config: AgentConfig;
+  /** Names of all pods' ones: pods that go together share a reading. */
+  readonly #logDirectories: SharedReading<string[]>;
 
   constructor(config: AgentConfig) {
     this.#config = config;
+    this.#logDirectories = new SharedReading(() =>
+      readdir(config.podLogsDirectory).catch((): string[] => []),
+    );
   }
 
   podDirectory(uid: string): string {
@@ -169,8 +175,7 @@ export class HostFiles {
   /** By uid alone; the directory of other agents' pods may be the same. */
   async removeLogs(uid: string): Promise<void> {
     const parent = this.#config.podLogsDirectory;
-    const names = await readdir(parent).catch((): string[] => []);
-    for (const name of names)
+    for (const name of await this.#logDirectories.value())
       if (name.endsWith(`_${uid}`))
         await rm(join(parent, name), { recursive: true, force: true });
   }

@@ -96,7 +96,8 @@ export async function mountPoints(): Promise<MountPoint[]> {
   return (await mountLines()).flatMap(mountPoint);
 }
 
-async function mountLines(): Promise<string[]> {
+/** One for each mount, for mountsBelow(). */
+export async function mountLines(): Promise<string[]> {
   return (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
 }
 
@@ -119,10 +120,13 @@ function mountField(path: string): string {
 }
 
 /** Mount points at or below a directory, deepest first. */
-export async function mountsBelow(directory: string): Promise<string[]> {
+export async function mountsBelow(
+  directory: string,
+  lines: Promise<readonly string[]> = mountLines(),
+): Promise<string[]> {
   // A node with a hundred pods has a thousand mounts: only the lines that may count are taken apart.
   const field = ` ${mountField(directory)}`;
-  return (await mountLines())
+  return (await lines)
     .filter((line) => line.includes(field))
     .flatMap(mountPoint)
     .map(({ target }) => target)

@@ -3,12 +3,14 @@
 // system that is made and mounted.
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
 import {
   bindMount,
   isMountPoint,
   mountPoints,
+  mountsBelow,
   unmount,
 } from "../files/mounts.ts";
 import { ensureVolumeDirectory } from "../files/volume-directory.ts";
@@ -24,6 +26,9 @@ export function localPlugin(
   const mountsOfDevices = join(
     pluginDirectory({ rootDirectory }, "kubernetes.io~local-volume"),
     "mounts",
+  );
+  const unused = new SharedReading(() =>
+    unmountUnused(mountsOfDevices, podsDirectory(config)),
   );
   return {
     field: "local",
@@ -69,18 +74,23 @@ export function localPlugin(
         usage: "file-system",
       };
     },
-    /** File systems on devices stay mounted while a pod uses them. */
-    async released() {
-      const all = await mountPoints();
-      const pods = `${podsDirectory(config)}/`;
-      const used = new Set(
-        all
-          .filter(({ target }) => target.startsWith(pods))
-          .map(({ device }) => device),
-      );
-      for (const { target, device } of all)
-        if (target.startsWith(`${mountsOfDevices}/`) && !used.has(device))
-          await unmount(target);
-    },
+    released: () => unused.value(),
   };
+}
+
+/** File systems on devices stay mounted while a pod uses them. */
+async function unmountUnused(
+  mountsOfDevices: string,
+  pods: string,
+): Promise<void> {
+  if ((await mountsBelow(mountsOfDevices)).length === 0) return;
+  const all = await mountPoints();
+  const used = new Set(
+    all
+      .filter(({ target }) => target.startsWith(`${pods}/`))
+      .map(({ device }) => device),
+  );
+  for (const { target, device } of all)
+    if (target.startsWith(`${mountsOfDevices}/`) && !used.has(device))
+      await unmount(target);
 }

@@ -48,7 +48,9 @@ function started(count: number) {
         pods.find(({ container }) => container.id === id)!.container,
       ),
   } as unknown as Runtime;
+  const onSandboxes = jest.fn();
   const runtimePods = new RuntimePods({
+    onSandboxes,
     runtime,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),
@@ -57,7 +59,7 @@ function started(count: number) {
   });
   const refresh = (n: number) =>
     runtimePods.refresh(`u${n}`, { name: `p${n}`, namespace: "ns" });
-  return { calls, pods, runtimePods, refresh, listeners };
+  return { calls, pods, runtimePods, refresh, listeners, onSandboxes };
 }
 
 test("pods that run since before are listed once for all", async () => {
@@ -92,4 +94,32 @@ test("one to which something happened after the list is asked for again", async 
   runtimePods.markDirty("u0");
   await refresh(0);
   expect(calls).toHaveLength(4);
+});
+
+test("the sandboxes of pods that come and go together are told of once", async () => {
+  const { runtimePods, refresh, onSandboxes } = started(0);
+  const turn = (): Promise<void> =>
+    new Promise((resolve) => setImmediate(resolve));
+  await runtimePods.start();
+  expect(onSandboxes).toHaveBeenCalledTimes(1);
+  const { runtimePods: others, onSandboxes: told } = started(100);
+  await others.start();
+  expect(told).toHaveBeenCalledTimes(1);
+  for (let n = 0; n < 100; n++) others.forget(`u${n}`);
+  expect(told).toHaveBeenCalledTimes(1);
+  await turn();
+  expect(told).toHaveBeenCalledTimes(2);
+  expect(others.list()).toHaveLength(0);
+  // Without a sandbox nothing has changed.
+  await refresh(0);
+  runtimePods.forget("u0");
+  await turn();
+  expect(onSandboxes).toHaveBeenCalledTimes(1);
+  // Who has stopped listening is not told any more.
+  const { runtimePods: stopped, onSandboxes: unheard } = started(1);
+  await stopped.start();
+  stopped.forget("u0");
+  stopped.stop();
+  await turn();
+  expect(unheard).toHaveBeenCalledTimes(1);
 });
