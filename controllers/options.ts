@@ -56,6 +56,8 @@ export interface ControllerOptions {
   pvclaimbinderSyncPeriodMs: number;
   concurrentEphemeralvolumeSyncs: number;
   enableDynamicProvisioning: boolean;
+  /** Directories of this machine for classes of kubernetes.io/host-path: for tests. */
+  enableHostpathProvisioner: boolean;
   /** Seconds that a recycling pod has at least, and for each GiB of its volume. */
   pvRecyclerMinimumTimeoutNfs: number;
   pvRecyclerIncrementTimeoutNfs: number;
@@ -148,6 +150,7 @@ export const defaultControllerOptions: ControllerOptions = {
   pvclaimbinderSyncPeriodMs: 0,
   concurrentEphemeralvolumeSyncs: 5,
   enableDynamicProvisioning: true,
+  enableHostpathProvisioner: false,
   pvRecyclerMinimumTimeoutNfs: 300,
   pvRecyclerIncrementTimeoutNfs: 30,
   pvRecyclerMinimumTimeoutHostpath: 60,

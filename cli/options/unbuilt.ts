@@ -56,7 +56,7 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
     "enable-leader-migration": "false",
     "leader-migration-config": "",
   },
-  harmless: ["permit-port-sharing", "enable-hostpath-provisioner"],
+  harmless: ["permit-port-sharing"],
   moot: {
     ...contention,
     ...hiddenMetrics,

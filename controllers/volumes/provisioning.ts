@@ -1,6 +1,7 @@
 // Volumes for claims that no volume suits. Classes of the built-in provisioner get a directory on the chosen node, as a
-// `local` volume (api/objects/volumes/local-path.ts); every other class is its own provisioner's: the claim is annotated for it
-// and an event says what it waits for. Nothing is kept: the volume's name follows from the claim's uid.
+// `local` volume (api/objects/volumes/local-path.ts); those of kubernetes.io/host-path one of this machine
+// (host-path-directories.ts), if the options allow it; every other class is its own provisioner's: the claim is annotated
+// for it and an event says what it waits for. Nothing is kept: the volume's name follows from the claim's uid.
 import { isAlreadyExists } from "../../api/errors.ts";
 import {
   localPathDirectory,
@@ -19,7 +20,11 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from "../../client/resources.ts";
+import type { HostPathDirectories } from "./host-path-directories.ts";
 
+export const hostPathProvisioner = "kubernetes.io/host-path";
+/** It keeps the object of a volume that is to be deleted until its directory is gone. */
+export const deletionFinalizer = "kubernetes.io/pv-controller";
 export const provisionedBy = "pv.kubernetes.io/provisioned-by";
 const boundByController = "pv.kubernetes.io/bound-by-controller";
 const provisionerAnnotations = [
@@ -31,6 +36,8 @@ const noProvisioner = "kubernetes.io/no-provisioner";
 interface ProvisioningContext {
   readonly client: Client;
   readonly recorder: EventWriter;
+  /** Absent: the provisioner of host paths is off. */
+  readonly hostPaths?: HostPathDirectories;
 }
 
 /** What can't succeed without another class or claim: reported once an event, not retried by back-off. */
@@ -38,7 +45,7 @@ class Unprovisionable extends Error {}
 
 /** @param node the one that the scheduler chose; only classes that wait have one */
 export async function provisionVolume(
-  { client, recorder }: ProvisioningContext,
+  { client, recorder, hostPaths }: ProvisioningContext,
   claim: PersistentVolumeClaim,
   storageClass: StorageClass,
   node: Node | undefined,
@@ -54,7 +61,9 @@ export async function provisionVolume(
     return;
   }
   await nameProvisioner(client, claim, provisioner);
-  if (provisioner !== localPathProvisioner) {
+  const builtIn =
+    provisioner === localPathProvisioner || provisioner === hostPathProvisioner;
+  if (!builtIn) {
     recorder.event(
       claim,
       "Normal",
@@ -63,8 +72,20 @@ export async function provisionVolume(
     );
     return;
   }
+  if (provisioner === hostPathProvisioner && !hostPaths) {
+    recorder.event(
+      claim,
+      "Warning",
+      "ProvisioningFailed",
+      `Failed to create provisioner: provisioning in volume plugin "${provisioner}" is disabled`,
+    );
+    return;
+  }
   try {
-    const volume = localVolume(claim, storageClass, node);
+    const volume =
+      hostPaths && provisioner === hostPathProvisioner
+        ? await hostPathVolume(claim, storageClass, hostPaths)
+        : localVolume(claim, storageClass, node);
     await client
       .resource(persistentVolumes)
       .create(volume)
@@ -75,7 +96,7 @@ export async function provisionVolume(
       claim,
       "Normal",
       "ProvisioningSucceeded",
-      `Successfully provisioned volume ${volume.metadata.name} using ${localPathProvisioner}`,
+      `Successfully provisioned volume ${volume.metadata.name} using ${provisioner}`,
     );
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -109,51 +130,66 @@ async function nameProvisioner(
     });
 }
 
-function localVolume(
-  { metadata, spec = {} }: PersistentVolumeClaim,
-  storageClass: StorageClass,
-  node: Node | undefined,
-): PersistentVolume {
-  const name = storageClass.metadata.name;
-  if (!node)
-    throw new Unprovisionable(
-      `volumes of ${localPathProvisioner} lie on a node: the class must have volumeBindingMode WaitForFirstConsumer`,
-    );
-  const directory = localPathDirectory(node);
-  if (!directory)
-    throw new Unprovisionable(
-      `node "${node.metadata.name}" offers no directory for volumes of ${localPathProvisioner}`,
-    );
+/** What neither built-in provisioner makes. */
+function checkSupported(
+  { spec = {} }: PersistentVolumeClaim,
+  { metadata, provisioner, mountOptions }: StorageClass,
+): void {
   if (spec.volumeMode === "Block")
-    throw new Unprovisionable("block volumes are not supported");
-  if (storageClass.mountOptions?.length)
     throw new Unprovisionable(
-      `Mount options are not supported by the provisioner but StorageClass "${name}" has mount options ${storageClass.mountOptions.join(",")}`,
+      `${provisioner} does not support block volume provisioning`,
+    );
+  if (mountOptions?.length)
+    throw new Unprovisionable(
+      `Mount options are not supported by the provisioner but StorageClass "${metadata.name}" has mount options ${mountOptions.join(",")}`,
     );
   if (spec.dataSource ?? spec.dataSourceRef)
     throw new Unprovisionable(
-      `plugin "${localPathProvisioner}" is not a CSI plugin. Only CSI plugin can provision a claim with a datasource`,
+      `plugin "${provisioner}" is not a CSI plugin. Only CSI plugin can provision a claim with a datasource`,
     );
-  const shared = spec.accessModes?.find((mode) => mode.endsWith("Many"));
-  if (shared)
-    throw new Unprovisionable(
-      `access mode ${shared} is not supported: only ReadWriteOnce and ReadWriteOncePod`,
-    );
-  if (spec.selector)
-    throw new Unprovisionable(
-      "claim.Spec.Selector is not supported for dynamic provisioning",
-    );
-  const volumeName = provisionedName(metadata.uid ?? "");
-  const hostname =
-    node.metadata.labels?.["kubernetes.io/hostname"] ?? node.metadata.name;
+}
+
+/** Works where all pods run on this machine. */
+async function hostPathVolume(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  directories: HostPathDirectories,
+): Promise<PersistentVolume> {
+  checkSupported(claim, storageClass);
+  const accessModes = claim.spec?.accessModes ?? [];
+  const { metadata, spec } = volumeFor(claim, storageClass);
   return {
     apiVersion: "v1",
     kind: "PersistentVolume",
     metadata: {
-      name: volumeName,
+      ...metadata,
+      annotations: {
+        ...metadata.annotations,
+        "kubernetes.io/createdby": "hostpath-dynamic-provisioner",
+      },
+      ...(spec.persistentVolumeReclaimPolicy === "Delete"
+        ? { finalizers: [deletionFinalizer] }
+        : {}),
+    },
+    spec: {
+      ...spec,
+      accessModes: accessModes.length > 0 ? accessModes : ["ReadWriteOnce"],
+      hostPath: { path: await directories.make(claim.metadata.uid ?? "") },
+    },
+  };
+}
+
+/** What volumes of both have. */
+function volumeFor(
+  { metadata, spec = {} }: PersistentVolumeClaim,
+  storageClass: StorageClass,
+) {
+  return {
+    metadata: {
+      name: provisionedName(metadata.uid ?? ""),
       annotations: {
         [boundByController]: "yes",
-        [provisionedBy]: localPathProvisioner,
+        [provisionedBy]: storageClass.provisioner,
       },
     },
     spec: {
@@ -169,7 +205,47 @@ function localVolume(
           ? { resourceVersion: metadata.resourceVersion }
           : {}),
       },
-      local: { path: `${directory}/${volumeName}` },
+      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
+      storageClassName: storageClass.metadata.name,
+      volumeMode: "Filesystem",
+    },
+  };
+}
+
+function localVolume(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  node: Node | undefined,
+): PersistentVolume {
+  if (!node)
+    throw new Unprovisionable(
+      `volumes of ${localPathProvisioner} lie on a node: the class must have volumeBindingMode WaitForFirstConsumer`,
+    );
+  const directory = localPathDirectory(node);
+  if (!directory)
+    throw new Unprovisionable(
+      `node "${node.metadata.name}" offers no directory for volumes of ${localPathProvisioner}`,
+    );
+  checkSupported(claim, storageClass);
+  const shared = claim.spec?.accessModes?.find((mode) => mode.endsWith("Many"));
+  if (shared)
+    throw new Unprovisionable(
+      `access mode ${shared} is not supported: only ReadWriteOnce and ReadWriteOncePod`,
+    );
+  if (claim.spec?.selector)
+    throw new Unprovisionable(
+      "claim.Spec.Selector is not supported for dynamic provisioning",
+    );
+  const { metadata, spec } = volumeFor(claim, storageClass);
+  const hostname =
+    node.metadata.labels?.["kubernetes.io/hostname"] ?? node.metadata.name;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata,
+    spec: {
+      ...spec,
+      local: { path: `${directory}/${metadata.name}` },
       nodeAffinity: {
         required: {
           nodeSelectorTerms: [
@@ -185,9 +261,6 @@ function localVolume(
           ],
         },
       },
-      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
-      storageClassName: name,
-      volumeMode: "Filesystem",
     },
   };
 }

@@ -33,9 +33,10 @@ import {
   volumeBoundTo,
   wasBound,
 } from "../../api/objects/volumes/volume-binding.ts";
-import { Reconciler } from "../reconciler.ts";
+import { Reconciler, RetryLater } from "../reconciler.ts";
+import { HostPathDirectories } from "./host-path-directories.ts";
 import { provisionVolume } from "./provisioning.ts";
-import { reclaim } from "./reclaiming.ts";
+import { reclaim, withoutDeletionFinalizer } from "./reclaiming.ts";
 import { recycle, recycledVolume } from "./recycling.ts";
 import {
   claimIndex,
@@ -65,6 +66,7 @@ class VolumeBinder {
   readonly #pods: Informer<Pod>;
   readonly #recorder: EventWriter;
   readonly #options: ControllerContext["options"];
+  readonly #hostPaths = new HostPathDirectories();
 
   constructor(context: ControllerContext) {
     const { client, options } = context;
@@ -128,7 +130,13 @@ class VolumeBinder {
       );
     else if (this.#options.enableDynamicProvisioning)
       await provisionVolume(
-        { client: this.#client, recorder: this.#recorder },
+        {
+          client: this.#client,
+          recorder: this.#recorder,
+          ...(this.#options.enableHostpathProvisioner
+            ? { hostPaths: this.#hostPaths }
+            : {}),
+        },
         claim,
         storageClass,
         node,
@@ -205,9 +213,13 @@ class VolumeBinder {
   }
 
   async #reconcileVolume(name: string): Promise<void> {
-    const volume = this.#volumes.lister.get(name);
+    const seen = this.#volumes.lister.get(name);
     // One that is being deleted as well: its protection ends when it is no longer Bound.
-    if (!volume) return;
+    if (!seen) return;
+    const volume =
+      seen.spec?.persistentVolumeReclaimPolicy === "Delete"
+        ? seen
+        : await withoutDeletionFinalizer(this.#client, seen);
     const ref = volume.spec?.claimRef;
     if (!ref?.name) {
       await this.#writeVolumeStatus(volume, { phase: "Available" });
@@ -243,9 +255,16 @@ class VolumeBinder {
             .resource(persistentVolumes)
             .get(volume.metadata.name),
         )
-      : await reclaim(this.#client, volume);
-    if (!failure || volume.status?.phase === "Failed") return;
-    const { reason, message } = failure;
+      : await reclaim(
+          { client: this.#client, hostPaths: this.#hostPaths },
+          volume,
+        );
+    if (!failure) return;
+    const { reason, message, again } = failure;
+    if (volume.status?.phase === "Failed") {
+      if (again) throw new RetryLater(message);
+      return;
+    }
     this.#recorder.event(volume, "Warning", reason, message);
     const current = await this.#client
       .resource(persistentVolumes)

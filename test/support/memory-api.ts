@@ -1,6 +1,7 @@
 // A small API in memory behind the Transport contract, for tests of controllers and the scheduler without a server:
 // versions, uids, generations, finalizers, two-phase deletion, status and a few subresources, patches with the real
 // schemas, a live cache, and discovery from the catalogue. No defaults, no validation, no admission.
+import { randomUUID } from "node:crypto";
 import { builtinCatalogue } from "../../api/catalogue.ts";
 import { formatTime } from "../../api/clock.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -41,7 +42,7 @@ interface Table {
 export class MemoryApi implements Transport {
   readonly #tables = new Map<string, Table>();
   #revision = 0;
-  #uid = 0;
+  #generated = 0;
   /** Every write as `verb resource key`, to be looked at by tests. */
   readonly writes: string[] = [];
   /** Called before each request; may throw an ApiError to refuse it. */
@@ -210,9 +211,10 @@ export class MemoryApi implements Transport {
   #create(request: ApiRequest, table: Table): KubeObject {
     const { resource, namespace } = request;
     const object = copyJson(request.body) as unknown as AnyObject;
-    const uid = `uid-${++this.#uid}`;
+    const uid = randomUUID();
     const name =
-      object.metadata.name || `${object.metadata.generateName}${this.#uid}`;
+      object.metadata.name ||
+      `${object.metadata.generateName}${++this.#generated}`;
     const key = objectKey({ metadata: { name, namespace } });
     if (table.objects.has(key)) throw errors.alreadyExists(resource, name);
     object.metadata = {

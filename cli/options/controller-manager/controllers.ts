@@ -233,7 +233,7 @@ export const controllerOptions: OptionGroup = group(
     "enable-hostpath-provisioner",
     "bool",
     "false",
-    "Provision host paths without a cloud (for tests).",
+    "Provision directories of this machine, `/tmp/hostpath_pv/<uid>`, for classes of `kubernetes.io/host-path` (for tests).",
   ),
   option(
     "enable-garbage-collector",

@@ -104,6 +104,7 @@ export const usedControllerManagerOptions: readonly string[] = [
   "pvclaimbinder-sync-period",
   "concurrent-ephemeralvolume-syncs",
   "enable-dynamic-provisioning",
+  "enable-hostpath-provisioner",
   "pv-recycler-minimum-timeout-nfs",
   "pv-recycler-increment-timeout-nfs",
   "pv-recycler-minimum-timeout-hostpath",

@@ -208,7 +208,11 @@ test("a volume is recycled by a pod of the template and available again; one who
 });
 
 test.each([
-  ["Block", { volumeMode: "Block" }, "block volumes are not supported"],
+  [
+    "Block",
+    { volumeMode: "Block" },
+    "does not support block volume provisioning",
+  ],
   ["shared", { accessModes: ["ReadWriteMany"] }, "ReadWriteMany"],
   [
     "copied",
