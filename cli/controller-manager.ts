@@ -10,9 +10,10 @@ import { DependencyError, UsageError } from "./options/table.ts";
 import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
 import { connectClient } from "./parts/connect.ts";
-import { controllerOptions } from "./parts/controller-options.ts";
+import { controllerOptions } from "./parts/controllers/controller-options.ts";
 import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
+import { leaderMigration } from "./parts/controllers/leader-migration.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import {
@@ -21,13 +22,14 @@ import {
 } from "./parts/signing-authorities.ts";
 
 /** What the options say about the controllers, files read. */
-function chosenOptions(
+async function chosenOptions(
   values: OptionValues,
   warn: (text: string) => void,
-): Partial<ControllerOptions> {
+): Promise<Partial<ControllerOptions>> {
   // Refused whether there is an election or not.
   leaderLease(values, "kube-controller-manager");
   const nodeIpam = controllerManagerIpamPlan(values);
+  const migration = await leaderMigration(values);
   const rootCaFile = values.optionalText("root-ca-file");
   return {
     ...controllerOptions(values),
@@ -36,6 +38,7 @@ function chosenOptions(
     featureGates: gatesOfPart(values, warn),
     leaderElect: values.flag("leader-elect"),
     ...(nodeIpam ? { nodeIpam } : {}),
+    ...(migration ? { leaderMigration: migration } : {}),
     ...(rootCaFile
       ? { rootCa: readAuthorityFile("root-ca-file", rootCaFile) }
       : {}),
@@ -52,7 +55,7 @@ export async function runControllerManager(
   });
   if (!start) return 0;
   const { values, logger } = start;
-  const options = chosenOptions(values, (text) => logger.warn(text));
+  const options = await chosenOptions(values, (text) => logger.warn(text));
   const client = await connectClient(
     values,
     logger,

@@ -1,7 +1,8 @@
 // Runs the controllers: which ones, one event recorder a source, leader election when asked for.
 //
 // start() resolves when the controllers run, or, with leader election, when the candidacy does: then they start with
-// leadership, and `lost` resolves when it is gone (the process should end, as the reference's does).
+// leadership, and `lost` resolves when it is gone (the process should end, as the reference's does). Controllers that are
+// migrated between managers have a second Lease, which only the leader of the first tries to get.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
@@ -77,9 +78,10 @@ class Manager implements ControllerManager {
   #resolveLost: () => void = () => {};
   readonly #recorders = new Map<string, EventRecorder>();
   readonly #controllers = new Map<string, Controller>();
-  #election: LeaderElection | undefined;
+  readonly #elections: LeaderElection[] = [];
   #stopped = false;
-  #nextStart: Timer | undefined;
+  readonly #discovery: Discovery;
+  readonly #nextStarts = new Set<Timer>();
 
   constructor(
     private readonly given: ControllerManagerOptions,
@@ -87,6 +89,7 @@ class Manager implements ControllerManager {
     private readonly chosen: readonly Initializer[],
   ) {
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    this.#discovery = new Discovery(given.client, given.clock);
   }
 
   get running(): readonly string[] {
@@ -94,7 +97,23 @@ class Manager implements ControllerManager {
   }
 
   async start(): Promise<void> {
-    if (!this.options.leaderElect) return this.#run();
+    const { leaderElect, leaderElectResourceName, leaderMigration } =
+      this.options;
+    if (!leaderElect) return this.#run(this.chosen);
+    const identity = `${hostname()}_${randomUUID()}`;
+    const { main, migrated } = byLock(this.chosen, leaderMigration);
+    this.#warnOfAliases();
+    this.#lead(leaderElectResourceName, identity, () => {
+      this.#run(main);
+      // After the first: one manager holds both, or the second waits with the first.
+      if (leaderMigration)
+        this.#lead(leaderMigration.leaderName, identity, () =>
+          this.#run(migrated),
+        );
+    });
+  }
+
+  #lead(name: string, identity: string, led: () => void): void {
     const { client, clock, logger } = this.given;
     const { options } = this;
     const election = createLeaderElection({
@@ -102,37 +121,62 @@ class Manager implements ControllerManager {
       clock,
       logger,
       namespace: options.leaderElectResourceNamespace,
-      name: options.leaderElectResourceName,
-      identity: `${hostname()}_${randomUUID()}`,
+      name,
+      identity,
       leaseDurationMs: options.leaderElectLeaseDurationMs,
       renewDeadlineMs: options.leaderElectRenewDeadlineMs,
       retryPeriodMs: options.leaderElectRetryPeriodMs,
     });
-    this.#election = election;
+    this.#elections.push(election);
     void election.lead().then(
       () => {
-        if (!this.#stopped) this.#run();
+        if (!this.#stopped) led();
         void election.lost.then(() => this.#resolveLost());
       },
       () => {},
     );
   }
 
+  /** The reference compares canonical names alone; a controller that was meant must not run in two managers unnoticed. */
+  #warnOfAliases(): void {
+    for (const { name } of this.options.leaderMigration?.controllers ?? []) {
+      const meant = initializers.find(({ alias }) => alias === name);
+      if (meant && meant.name !== name)
+        this.given.logger.warn(
+          `leader migration: "${name}" is no name of a controller: "${meant.name}" is`,
+        );
+    }
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#nextStart?.cancel();
+    for (const timer of this.#nextStarts) timer.cancel();
     const stopping = [...this.#controllers.values()].map((controller) =>
       controller.stop(),
     );
     await Promise.all(stopping);
     this.#controllers.clear();
     for (const recorder of this.#recorders.values()) recorder.stop();
-    await this.#election?.stop();
+    // The first is given back last, as it was taken first.
+    for (const election of this.#elections.reverse()) await election.stop();
   }
 
-  #run(): void {
+  #run(chosen: readonly Initializer[]): void {
+    const intervalMs = this.options.controllerStartIntervalMs;
+    if (intervalMs > 0) return this.#startEach(intervalMs, chosen, 0);
+    for (const initializer of chosen) this.#startOne(initializer);
+  }
+
+  #startOne(initializer: Initializer): void {
+    const controller = initializer.create(this.#context(), this.#discovery);
+    if (!controller) return;
+    this.#controllers.set(initializer.name, controller);
+    controller.start();
+  }
+
+  #context(): ControllerContext {
     const { client, clock, logger, metrics } = this.given;
-    const context: ControllerContext = {
+    return {
       client,
       clock,
       logger,
@@ -147,28 +191,38 @@ class Manager implements ControllerManager {
         return recorder;
       },
     };
-    const discovery = new Discovery(client, clock);
-    const startOne = (initializer: Initializer): void => {
-      const controller = initializer.create(context, discovery);
-      if (!controller) return;
-      this.#controllers.set(initializer.name, controller);
-      controller.start();
-    };
-    const intervalMs = this.options.controllerStartIntervalMs;
-    if (intervalMs > 0) return this.#startEach(intervalMs, startOne, 0);
-    for (const initializer of this.chosen) startOne(initializer);
   }
 
   #startEach(
     intervalMs: number,
-    startOne: (initializer: Initializer) => void,
+    chosen: readonly Initializer[],
     at: number,
   ): void {
-    const initializer = this.chosen[at];
+    const initializer = chosen[at];
     if (!initializer || this.#stopped) return;
-    startOne(initializer);
-    this.#nextStart = this.given.clock.after(intervalMs, () =>
-      this.#startEach(intervalMs, startOne, at + 1),
-    );
+    this.#startOne(initializer);
+    const timer = this.given.clock.after(intervalMs, () => {
+      this.#nextStarts.delete(timer);
+      this.#startEach(intervalMs, chosen, at + 1);
+    });
+    this.#nextStarts.add(timer);
   }
+}
+
+/** The controllers of the manager's own Lease and those of the migration's; another manager's are in neither. */
+function byLock(
+  chosen: readonly Initializer[],
+  migration: ControllerOptions["leaderMigration"],
+): { main: readonly Initializer[]; migrated: readonly Initializer[] } {
+  const components = new Map(
+    migration?.controllers.map(({ name, component }) => [name, component]),
+  );
+  // Its tokens may be those of the other managers: it is never migrated, as at the reference.
+  components.delete("serviceaccount-token-controller");
+  return {
+    main: chosen.filter(({ name }) => !components.has(name)),
+    migrated: chosen.filter(({ name }) =>
+      ["*", "kube-controller-manager"].includes(components.get(name) ?? ""),
+    ),
+  };
 }

@@ -103,6 +103,16 @@ export interface ControllerOptions {
   leaderElectRetryPeriodMs: number;
   leaderElectResourceName: string;
   leaderElectResourceNamespace: string;
+  /** Controllers that several managers may have, under a Lease of their own; without it they are as the others. */
+  leaderMigration?: {
+    /** Name of their Lease. */
+    readonly leaderName: string;
+    /** By canonical name; component: the manager that runs it, `*` for whichever holds the Lease. */
+    readonly controllers: readonly {
+      readonly name: string;
+      readonly component: string;
+    }[];
+  };
 }
 
 export const defaultControllerOptions: ControllerOptions = {

@@ -6,7 +6,7 @@ import {
   emulatedVersionOf,
   featureGatesOf,
 } from "../parts/api/emulated-version.ts";
-import { controllerOptions } from "../parts/controller-options.ts";
+import { controllerOptions } from "../parts/controllers/controller-options.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import {

@@ -8,6 +8,7 @@ import { readKubeletConfiguration } from "../options/kubelet-configuration/confi
 import { controllerManagerOptions } from "../options/controller-manager.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { schedulerOptions } from "../options/scheduler.ts";
+import { UsageError } from "../options/table.ts";
 import { addressInRange, nodePodCidr } from "../parts/addresses.ts";
 import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
@@ -112,12 +113,18 @@ export function partValues(values: OptionValues): {
   controllerValues: OptionValues;
   schedulerValues: OptionValues;
 } {
+  const controllerValues = partArguments(
+    values,
+    "controller-manager-arg",
+    controllerManagerOptions,
+  );
+  for (const name of ["enable-leader-migration", "leader-migration-config"])
+    if (controllerValues.value(name))
+      throw new UsageError(
+        `--controller-manager-arg: --${name}: its controllers are no other manager's: only \`orbit controller-manager\` takes part in a migration`,
+      );
   return {
-    controllerValues: partArguments(
-      values,
-      "controller-manager-arg",
-      controllerManagerOptions,
-    ),
+    controllerValues,
     schedulerValues: partArguments(values, "scheduler-arg", schedulerOptions),
   };
 }

@@ -204,13 +204,13 @@ const table: OptionTable = [
       "enable-leader-migration",
       "bool",
       "false",
-      "Migrate controllers between managers.",
+      "Run the controllers that are migrated between managers under a Lease of their own. Without effect without leader election; `orbit server` refuses it.",
     ),
     option(
       "leader-migration-config",
       "string",
       "",
-      "Configuration of the migration.",
+      "LeaderMigrationConfiguration: the Lease's name and the controllers; without it the reference's, `cloud-provider-extraction-migration`.",
     ),
   ),
   group(

@@ -52,9 +52,6 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
   restricts: {
     // The controllers keep to one identity, which may more than each alone needs.
     "use-service-account-credentials": "false",
-    // It keeps a controller from running in two managers.
-    "enable-leader-migration": "false",
-    "leader-migration-config": "",
   },
   harmless: ["permit-port-sharing"],
   moot: {

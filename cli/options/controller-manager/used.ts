@@ -119,5 +119,7 @@ export const usedControllerManagerOptions: readonly string[] = [
   "leader-elect-retry-period",
   "leader-elect-resource-name",
   "leader-elect-resource-namespace",
+  "enable-leader-migration",
+  "leader-migration-config",
   "feature-gates",
 ];

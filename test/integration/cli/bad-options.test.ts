@@ -105,6 +105,11 @@ test.concurrent.each<[string[], number, RegExp]>([
     /--controller-manager-arg: --use-service-account-credentials: not implemented yet/,
   ],
   [
+    ["--controller-manager-arg=enable-leader-migration"],
+    1,
+    /--controller-manager-arg: --enable-leader-migration: .*only `orbit controller-manager` takes part in a migration/,
+  ],
+  [
     ["--scheduler-arg=config=DIR/junk.pem"],
     1,
     /--scheduler-arg: --config: not implemented yet/,
@@ -146,11 +151,6 @@ test.each([
     "apiserver",
     "--egress-selector-config-file=DIR/junk.pem",
     "--egress-selector-config-file",
-  ],
-  [
-    "controller-manager",
-    "--leader-migration-config=DIR/junk.pem",
-    "--leader-migration-config",
   ],
   ["scheduler", "--config=DIR/junk.pem", "--config"],
   ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],

@@ -8,7 +8,7 @@ import type {
 import type { EndpointSlice } from "../../../api/types/discovery-v1.ts";
 import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
-import { controllerOptions } from "../../../cli/parts/controller-options.ts";
+import { controllerOptions } from "../../../cli/parts/controllers/controller-options.ts";
 import {
   configMaps,
   endpoints,

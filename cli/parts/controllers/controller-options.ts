@@ -1,11 +1,11 @@
 // From the controllers' options to what the controllers take: the names are the flags' in camelCase.
-import type { ControllerOptions } from "../../controllers/options.ts";
-import { parseYamlBody } from "../../api/codec/yaml.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
-import { defaultControllerOptions } from "../../controllers/options.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { readOptionFile } from "./option-files.ts";
+import type { ControllerOptions } from "../../../controllers/options.ts";
+import { parseYamlBody } from "../../../api/codec/yaml.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { defaultControllerOptions } from "../../../controllers/options.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { readOptionFile } from "../option-files.ts";
 
 /** `concurrentGcSyncs` → `concurrent-gc-syncs`; durations lose their unit. */
 function flagName(field: string): string {
