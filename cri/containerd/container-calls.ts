@@ -72,6 +72,7 @@ async function checkpoint(
 export function containerCalls({
   connection,
   requestTimeoutMs,
+  whileEnding,
 }: CallContext): ContainerCalls {
   const sandboxOfContainer = new LRUCache<string, string>({
     max: maxRemembered,
@@ -112,13 +113,15 @@ export function containerCalls({
 
     stopContainer: (containerId, graceSeconds) =>
       ignoreNotFound(
-        connection.call(
-          "StopContainer",
-          {
-            container_id: containerId,
-            timeout: Math.max(0, Math.ceil(graceSeconds)),
-          },
-          requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
+        whileEnding(containerId, "stop", () =>
+          connection.call(
+            "StopContainer",
+            {
+              container_id: containerId,
+              timeout: Math.max(0, Math.ceil(graceSeconds)),
+            },
+            requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
+          ),
         ),
       ),
 

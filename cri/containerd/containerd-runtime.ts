@@ -64,7 +64,6 @@ export function createContainerdRuntime(
     socketPath(imageEndpoint) === socketPath(endpoint)
       ? connection
       : connectionTo(imageEndpoint);
-  const context: CallContext = { connection, requestTimeoutMs, clock };
   const image = new SandboxImage(
     options.ensureSandboxImage === false
       ? undefined
@@ -82,6 +81,12 @@ export function createContainerdRuntime(
       firstTry?.();
     },
   });
+  const context: CallContext = {
+    connection,
+    requestTimeoutMs,
+    clock,
+    whileEnding: (id, how, call) => events.whileEnding(id, how, call),
+  };
   const { version, status } = statusCalls(context);
   /** Another runtime names itself as soon as it is asked, before the first container is reported. */
   let name = "containerd";

@@ -1,7 +1,8 @@
 // What happens to containers and sandboxes, as RuntimeEvents. Source: containerd's own events service; safety net: a
 // list of sandboxes and containers, diffed, every 15 s (every second where the runtime has no events service).
 // Invariants: an "exited" is given only when a list shows the container stopped (CRI learns of an exit some milliseconds
-// after the event), or again when it does; after every reconnection comes one "lost".
+// after the event) or a call of ours that ended it has answered, or again when it does; after every reconnection comes one
+// "lost".
 import { Backoff } from "../../api/queueing/backoff.ts";
 import { grpcCodes } from "../../grpc/channel.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -69,6 +70,10 @@ export class EventSource {
   /** id → "running" or "stopped", as last given to subscribers. */
   #known: Map<string, "running" | "stopped"> | undefined;
   readonly #settling = new Set<string>();
+  /** id → calls of ours that end it. */
+  readonly #ending = new Map<string, number>();
+  /** Of these, what has exited. */
+  readonly #exited = new Set<string>();
   readonly #timers = new Set<Timer>();
   #stream: ClientReadableStream<unknown> | undefined;
   #relistTimer: Timer | undefined;
@@ -97,6 +102,7 @@ export class EventSource {
     if (type === "deleted") {
       this.#known?.delete(id);
       this.#settling.delete(id);
+      this.#exited.delete(id);
     } else if (type !== "created")
       this.#known?.set(id, type === "started" ? "running" : "stopped");
     this.#listeners.emit({ type, id });
@@ -175,11 +181,43 @@ export class EventSource {
       this.#give(type, id);
     // The exit of an exec'd process names the exec as `id`.
     else if (payload["id"] === "" || payload["id"] === id) {
-      if (this.#settling.has(id)) return;
-      const full = this.#settling.size >= maxSettling;
-      this.#settling.add(id);
-      if (full) this.#giveUnseen(id);
-      else this.#settleExit(id, 0);
+      if (this.#known?.get(id) === "stopped") return;
+      if (this.#ending.has(id)) this.#exited.add(id);
+      else this.#settle(id);
+    }
+  }
+
+  #settle(id: string): void {
+    if (this.#settling.has(id)) return;
+    const full = this.#settling.size >= maxSettling;
+    this.#settling.add(id);
+    if (full) this.#giveUnseen(id);
+    else this.#settleExit(id, 0);
+  }
+
+  /**
+   * Runs a call that stops (or removes) a container or a sandbox and answers when the CRI side knows of the exit: nothing is
+   * asked about it meanwhile, which for many pods that end at once would be most of all calls.
+   */
+  async whileEnding<T>(
+    id: string,
+    how: "stop" | "remove",
+    call: () => Promise<T>,
+  ): Promise<T> {
+    this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
+    try {
+      const result = await call();
+      this.#exited.delete(id);
+      // The answer is as good as a list, and what is removed is given as such.
+      if (how === "stop" && this.#running) this.#give("exited", id);
+      return result;
+    } finally {
+      const others = this.#ending.get(id)! - 1;
+      if (others > 0) this.#ending.set(id, others);
+      else this.#ending.delete(id);
+      // No call has answered: the exit is looked for.
+      if (others === 0 && this.#exited.delete(id) && this.#running)
+        this.#settle(id);
     }
   }
 
@@ -333,6 +371,7 @@ export class EventSource {
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     this.#settling.clear();
+    this.#exited.clear();
     this.#stream?.cancel();
     this.#stream = undefined;
   }

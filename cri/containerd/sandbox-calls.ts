@@ -35,7 +35,7 @@ function withProfile(
 
 /** @param seccompProfile as the runtime's option */
 export function sandboxCalls(
-  { connection, requestTimeoutMs }: CallContext,
+  { connection, requestTimeoutMs, whileEnding }: CallContext,
   image: SandboxImage,
   seccompProfile: string | undefined,
 ): SandboxCalls {
@@ -68,7 +68,9 @@ export function sandboxCalls(
     async stopPodSandbox(sandboxId) {
       const stop = (): Promise<void> =>
         ignoreNotFound(
-          connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+          whileEnding(sandboxId, "stop", () =>
+            connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+          ),
         );
       try {
         await stop();
@@ -81,7 +83,9 @@ export function sandboxCalls(
 
     async removePodSandbox(sandboxId) {
       await ignoreNotFound(
-        connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
+        whileEnding(sandboxId, "remove", () =>
+          connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
+        ),
       );
     },
 

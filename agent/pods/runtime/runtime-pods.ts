@@ -42,7 +42,7 @@ interface RuntimePodsOptions {
   lastMessage: (status: ContainerStatus) => Promise<string>;
   /** A pod's containers changed. */
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
-  /** The sandboxes may be others than before; not called before the first list, nor when this is stopped. */
+  /** The sandboxes may be others than before; not called before the first list, nor when it is stopped. */
   onSandboxes?: () => void;
 }
 
@@ -396,6 +396,4 @@ async function orNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function isPresent<T>(value: T | undefined): value is T {
-  return value !== undefined;
-}
+const isPresent = <T>(value: T | undefined): value is T => value !== undefined;

@@ -47,6 +47,7 @@ async function runtimeThat(
     connection,
     requestTimeoutMs: 20_000,
     clock,
+    whileEnding: (_id, _how, call) => call(),
   });
   const take = (
     container: string,

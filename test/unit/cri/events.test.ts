@@ -270,3 +270,97 @@ test("a listener that throws does not stop the others; nonsense on the stream do
   expect(seen).toEqual(["x"]);
   source.stop();
 });
+
+test("the exit of what a call of ours ends is given with its answer, and not looked for", async () => {
+  const { source, events, containers, streams, settle, lists, sandboxLists } =
+    setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  const before = lists();
+  let answer: () => void = () => undefined;
+  const call = source.whileEnding(
+    "c",
+    "stop",
+    () => new Promise<void>((resolve) => (answer = resolve)),
+  );
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(1000);
+  expect(events).toEqual([]);
+  answer();
+  await call;
+  expect(events).toEqual(["exited c"]);
+  await settle(1000);
+  expect(events).toEqual(["exited c"]);
+  expect([lists() - before, sandboxLists()]).toEqual([0, 0]);
+  source.stop();
+});
+
+test("where that call fails, the exit is looked for", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle();
+  let refuse: (error: Error) => void = () => undefined;
+  const call = source.whileEnding(
+    "c",
+    "stop",
+    () => new Promise<void>((_resolve, reject) => (refuse = reject)),
+  );
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  refuse(new Error("deadline"));
+  await expect(call).rejects.toThrow("deadline");
+  expect(events).toEqual([]);
+  containers.set("c", 2);
+  await settle(1000);
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("of two calls that stop one container the first answer counts; the exit's event may come after it", async () => {
+  const { source, events, containers, streams, settle, lists } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  const before = lists();
+  const answers: (() => void)[] = [];
+  const calls = [1, 2].map(() =>
+    source.whileEnding(
+      "c",
+      "stop",
+      () => new Promise<void>((resolve) => answers.push(resolve)),
+    ),
+  );
+  answers[1]!();
+  await calls[1];
+  expect(events).toEqual(["exited c"]);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  answers[0]!();
+  await Promise.all(calls);
+  await settle(1000);
+  expect(events).toEqual(["exited c"]);
+  expect(lists()).toBe(before);
+  source.stop();
+});
+
+test("of what a call of ours removes no exit is given", async () => {
+  const { source, events, sandboxes, streams, settle, sandboxLists } = setUp();
+  sandboxes.set("s", 0);
+  source.start();
+  await settle();
+  let answer: () => void = () => undefined;
+  const call = source.whileEnding(
+    "s",
+    "remove",
+    () => new Promise<void>((resolve) => (answer = resolve)),
+  );
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "s", id: "s" });
+  await settle(1000);
+  streams[0]!.send("/containers/delete", "ContainerDelete", { id: "s" });
+  answer();
+  await call;
+  await settle(1000);
+  expect(events).toEqual(["deleted s"]);
+  expect(sandboxLists()).toBe(0);
+  source.stop();
+});
