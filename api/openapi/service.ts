@@ -20,13 +20,20 @@ import {
   writeProtobuf,
 } from "./v2.ts";
 import { upgraded } from "./upgrade.ts";
-import { documentName, openApiV3, rootDocuments, v3Fragments } from "./v3.ts";
+import {
+  documentName,
+  jsonForm,
+  openApiV3,
+  protobufForm,
+  rootDocuments,
+  V3Fragments,
+} from "./v3.ts";
 
-export const OPENAPI_V2_PROTOBUF =
-  "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/** The same as a well-formed media type ("@" is not allowed in one): clients may ask with it, answers carry it. */
-const OPENAPI_V2_PROTOBUF_ANSWER =
-  "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** The subtype that clients ask with has an "@", which a well-formed one may not: answers carry the other. */
+const protobufSubtypes = (version: 2 | 3): readonly string[] => [
+  `com.github.proto-openapi.spec.v${version}.v1.0+protobuf`,
+  `com.github.proto-openapi.spec.v${version}@v1.0+protobuf`,
+];
 
 type Body = readonly Uint8Array[];
 
@@ -40,8 +47,15 @@ interface CachedDocument {
   gzipped?: Promise<Body>;
 }
 
+/** A clause of an Accept header. */
+interface MediaRange {
+  readonly type: string;
+  readonly subtype: string;
+}
+
 interface OpenApiRequest {
-  readonly accept?: string;
+  /** Best first; default: anything. */
+  readonly accepts?: readonly MediaRange[];
   readonly hash?: string;
   readonly ifNoneMatch?: string;
   readonly acceptsGzip?: boolean;
@@ -59,10 +73,10 @@ export interface OpenApiService {
   /** The index of v3 documents. */
   v3Index(): Promise<CachedDocument>;
   /** `api/v1`, `apis/apps/v1`, `apis`, `version` …; undefined when there is none. */
-  v3(name: string): Promise<CachedDocument> | undefined;
+  v3(name: string, protobuf?: boolean): Promise<CachedDocument> | undefined;
   /**
    * The whole answer for a path (`/openapi/v2`, `/openapi/v3`, `/openapi/v3/apis/apps/v1`); undefined for paths without
-   * a document. 406 when `accept` allows neither JSON nor a protobuf form that exists.
+   * a document. 406 when `accepts` allows neither JSON nor a protobuf form that exists.
    */
   answer(
     path: string,
@@ -142,7 +156,8 @@ class Service implements OpenApiService {
   readonly #upgraded = new Set<string>();
   readonly #json = jsonFragments();
   readonly #gnostic = gnosticFragments();
-  readonly #third = v3Fragments();
+  readonly #third = new V3Fragments(jsonForm);
+  readonly #thirdProtobuf = new V3Fragments(protobufForm);
   readonly #v2Definitions: Definitions;
   readonly #v3Definitions: Definitions;
   readonly #v3Roots = builtinDefinitions(3);
@@ -162,15 +177,19 @@ class Service implements OpenApiService {
       this.#made.clear();
       return;
     }
-    for (const name of ["v2", "v2 protobuf", "v3", "v3/apis"])
-      this.#made.delete(name);
-    for (const name of this.#upgraded) this.#made.delete(`v3/${name}`);
+    for (const name of ["v2", "v2 protobuf", "v3"]) this.#made.delete(name);
+    this.#forgetV3("apis");
+    for (const name of this.#upgraded) this.#forgetV3(name);
     this.#upgraded.clear();
     for (const groupVersion of changed) {
-      const name = documentName(groupVersion);
-      this.#made.delete(`v3/${name}`);
-      this.#made.delete(`v3/apis/${groupVersion.group}`);
+      this.#forgetV3(documentName(groupVersion));
+      this.#forgetV3(`apis/${groupVersion.group}`);
     }
+  }
+
+  #forgetV3(name: string): void {
+    this.#made.delete(`v3/${name}`);
+    this.#made.delete(`v3/${name} protobuf`);
   }
 
   /** Made once, also for those who ask meanwhile. */
@@ -194,7 +213,7 @@ class Service implements OpenApiService {
     const write = protobuf ? writeProtobuf : writeJson;
     return this.#cached(
       protobuf ? "v2 protobuf" : "v2",
-      protobuf ? OPENAPI_V2_PROTOBUF_ANSWER : JSON_TYPE,
+      contentTypeOf(2, protobuf),
       () => {
         const own = openApiV2(
           this.#catalogue,
@@ -230,12 +249,38 @@ class Service implements OpenApiService {
     });
   }
 
-  v3(name: string): Promise<CachedDocument> | undefined {
-    return this.#v3(name, this.#roots());
+  v3(name: string, protobuf = false): Promise<CachedDocument> | undefined {
+    const json = this.#v3(name, this.#roots());
+    return protobuf && json ? this.#v3Protobuf(name, json) : json;
   }
 
-  #roots(): ReturnType<typeof rootDocuments> {
-    return rootDocuments(this.#catalogue, this.#v3Roots, this.#third);
+  /** With the tag of the one in JSON, as the index names both by it. */
+  #v3Protobuf(
+    name: string,
+    json: Promise<CachedDocument>,
+  ): Promise<CachedDocument> | undefined {
+    const fragments = this.#thirdProtobuf;
+    const key = `v3/${name} protobuf`;
+    const known = this.#made.get(key);
+    if (known) return known;
+    const made =
+      this.#roots(fragments).get(name)?.() ?? this.#v3Steps(name, fragments);
+    if (!made) return undefined;
+    const document = Promise.all([paced(made, this.#pause), json]).then(
+      ([written, { hash, made: at }]) => ({
+        body: written.map(({ bytes }) => bytes),
+        contentType: contentTypeOf(3, true),
+        hash,
+        made: at,
+      }),
+    );
+    this.#made.set(key, document);
+    document.catch(() => this.#made.delete(key));
+    return document;
+  }
+
+  #roots(fragments = this.#third): ReturnType<typeof rootDocuments> {
+    return rootDocuments(this.#catalogue, this.#v3Roots, fragments);
   }
 
   #v3(
@@ -251,38 +296,38 @@ class Service implements OpenApiService {
     );
   }
 
-  #v3Steps(name: string): Steps<Fragment[]> | undefined {
+  #v3Steps(
+    name: string,
+    fragments = this.#third,
+  ): Steps<Fragment[]> | undefined {
     const found = this.#catalogue
       .groupVersions()
       .find((groupVersion) => documentName(groupVersion) === name);
-    if (!found) return this.#upgradedSteps(name);
+    if (!found) return this.#upgradedSteps(name, fragments);
     return openApiV3(
       this.#catalogue,
       found,
       this.#v3Definitions,
       this.#gates,
-      this.#third,
+      fragments,
     );
   }
 
-  #upgradedSteps(name: string): Steps<Fragment[]> | undefined {
+  #upgradedSteps(
+    name: string,
+    { written: form }: V3Fragments,
+  ): Steps<Fragment[]> | undefined {
     const others = this.#custom.others?.onlyV2?.() ?? {};
     const document = Object.hasOwn(others, name) ? others[name] : undefined;
     if (!document) return undefined;
     this.#upgraded.add(name);
-    return upgraded(document);
+    return upgraded(document, form);
   }
 
   async answer(
     path: string,
-    { accept = "*/*", hash, ifNoneMatch, acceptsGzip = false }: OpenApiRequest,
+    { accepts, hash, ifNoneMatch, acceptsGzip = false }: OpenApiRequest,
   ): Promise<OpenApiAnswer | undefined> {
-    const wanted = accept.toLowerCase();
-    const takesJson =
-      accept === "" || /\*\/\*|application\/(json|\*)/.test(wanted);
-    const takesProtobuf =
-      wanted.includes(OPENAPI_V2_PROTOBUF.toLowerCase()) ||
-      wanted.includes(OPENAPI_V2_PROTOBUF_ANSWER.toLowerCase());
     const name = path.replace(/^\/openapi\//, "");
     const v2 = name === "v2";
     if (name === "v3")
@@ -292,18 +337,18 @@ class Service implements OpenApiService {
         headers: { "Content-Type": "text/plain; charset=utf-8" },
         body: (await this.v3Index()).body,
       };
+    const protobuf = takesProtobuf(v2 ? 2 : 3, accepts ?? [anything]);
     const found = v2
-      ? await this.v2(takesProtobuf)
+      ? await this.v2(protobuf ?? false)
       : name.startsWith("v3/")
-        ? await this.v3(name.slice(3))
+        ? await this.v3(name.slice(3), protobuf)
         : undefined;
     if (!found) return undefined;
     const empty: Body = [];
     const headers: Record<string, string> = {
       Vary: v2 ? "Accept-Encoding, Accept" : "Accept",
     };
-    if (!takesJson && !(v2 && takesProtobuf))
-      return { status: 406, headers, body: empty };
+    if (protobuf === undefined) return { status: 406, headers, body: empty };
     headers["Etag"] = `"${found.hash}"`;
     if (hash !== undefined && !v2) {
       if (hash !== found.hash) {
@@ -327,6 +372,25 @@ class Service implements OpenApiService {
     found.gzipped ??= compress(found.body);
     return { status: 200, headers, body: await found.gzipped };
   }
+}
+
+const contentTypeOf = (version: 2 | 3, protobuf: boolean): string =>
+  protobuf ? `application/${protobufSubtypes(version)[0]!}` : JSON_TYPE;
+
+const anything: MediaRange = { type: "*", subtype: "*" };
+
+/** Whether protobuf is the first form that is accepted; undefined: none is. */
+function takesProtobuf(
+  version: 2 | 3,
+  accepts: readonly MediaRange[],
+): boolean | undefined {
+  const subtypes = protobufSubtypes(version);
+  for (const { type, subtype } of accepts) {
+    if (type !== "*" && type !== "application") continue;
+    if (subtype === "*" || subtype === "json") return false;
+    if (subtypes.includes(subtype)) return true;
+  }
+  return undefined;
 }
 
 function documentOf(

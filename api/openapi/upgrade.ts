@@ -4,6 +4,7 @@
 import type { JsonObject } from "./definitions.ts";
 import { Fragment } from "./fragments.ts";
 import type { Steps } from "../queueing/steps.ts";
+import type { DocumentForm } from "./v3.ts";
 
 /** Deeper values are no schemas that a server has. */
 const maxDepth = 200;
@@ -11,37 +12,34 @@ const anyType = ["*/*"];
 /** Of a parameter, what stays beside its schema. */
 const parameterFields = ["name", "in", "description", "required"];
 
-/** The fragments of the whole document. Never changes its argument. */
-export function* upgraded(document: JsonObject): Steps<Fragment[]> {
-  const fragments: Fragment[] = [];
-  const add = (text: string): void => void fragments.push(new Fragment(text));
+/** The fragments of the whole document in a form. Never changes its argument. */
+export function* upgraded(
+  document: JsonObject,
+  form: DocumentForm,
+): Steps<Fragment[]> {
   const info = asObject(document["info"]) ?? { title: "", version: "" };
-  add(`{"openapi":"3.0.0","info":${JSON.stringify(info)},"paths":{`);
-  yield* entries(asObject(document["paths"]), add, (item) =>
-    pathItem(item, document),
+  const paths = yield* entries(asObject(document["paths"]), (path, item) =>
+    form.path(path, pathItem(item, document)),
   );
-  add(`},"components":{"schemas":{`);
-  yield* entries(asObject(document["definitions"]), add, (schema) =>
-    rewritten(schema, 0),
+  const schemas = yield* entries(
+    asObject(document["definitions"]),
+    (name, schema) => form.definition(name, rewritten(schema, 0) as JsonObject),
   );
-  add("}}}");
-  return fragments;
+  return form.document({ openapi: "3.0.0", info }, paths, schemas, {});
 }
 
 function* entries(
   all: JsonObject | undefined,
-  add: (text: string) => void,
-  convert: (value: JsonObject) => unknown,
-): Steps<void> {
-  let first = true;
+  encode: (name: string, value: JsonObject) => Uint8Array | string,
+): Steps<Fragment[]> {
+  const fragments: Fragment[] = [];
   for (const [name, value] of Object.entries(all ?? {})) {
     const object = asObject(value);
     if (!object) continue;
-    const text = JSON.stringify(convert(object));
-    add(`${first ? "" : ","}${JSON.stringify(name)}:${text}`);
-    first = false;
+    fragments.push(new Fragment(encode(name, object)));
     yield;
   }
+  return fragments;
 }
 
 const asObject = (value: unknown): JsonObject | undefined =>

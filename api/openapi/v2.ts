@@ -1,5 +1,5 @@
 // The OpenAPI v2 document of everything a catalogue serves, and its two forms.
-import { encodeDefinition, encodeGnostic, encodePath } from "./gnostic.ts";
+import { encodeDefinition, encodeGnostic, encodePath } from "./gnostic-v2.ts";
 import type { Catalogue } from "../catalogue.ts";
 import {
   KIND_EXTENSION,

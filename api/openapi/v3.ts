@@ -8,6 +8,7 @@ import {
 } from "./definitions.ts";
 import { DocumentMaps, jsonEntry, jsonObject } from "./document.ts";
 import { Fragment, Fragments, type Definitions } from "./fragments.ts";
+import { encodeDocument, encodePath, encodeSchema } from "./gnostic-v3.ts";
 import {
   discoveryPaths,
   resourcePaths,
@@ -31,23 +32,61 @@ export function documentName({
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-const beforePaths = `${JSON.stringify({
+const head = {
   openapi: "3.0.0",
   info: { title: "Kubernetes", version: "1.32" },
-}).slice(0, -1)},"paths":`;
-const afterSchemas = `,${JSON.stringify({
+};
+const components = {
   securitySchemes: {
     BearerToken: { type: "apiKey", name: "authorization", in: "header" },
   },
-}).slice(1)}}`;
+};
 
-/** What is kept of the documents. */
-export const v3Fragments = (): Fragments =>
-  new Fragments({
-    render: (item, { types }) => pathItem(item, types),
-    path: jsonEntry,
-    definition: jsonEntry,
-  });
+/** How documents are written. */
+export interface DocumentForm {
+  /** An entry of the map of paths. */
+  path(path: string, value: JsonObject): Uint8Array | string;
+  /** An entry of the map of schemas. */
+  definition(name: string, schema: JsonObject): Uint8Array | string;
+  /** @param head `openapi` and `info` @param others of the components, beside the schemas */
+  document(
+    head: JsonObject,
+    paths: readonly Fragment[],
+    schemas: readonly Fragment[],
+    others: JsonObject,
+  ): Fragment[];
+}
+
+export const jsonForm: DocumentForm = {
+  path: jsonEntry,
+  definition: jsonEntry,
+  document: (head, paths, schemas, others) => [
+    ...jsonObject(`${JSON.stringify(head).slice(0, -1)},"paths":`, paths),
+    ...jsonObject(`,"components":{"schemas":`, schemas),
+    new Fragment(
+      Object.keys(others).length > 0
+        ? `,${JSON.stringify(others).slice(1)}}`
+        : "}}",
+    ),
+  ],
+};
+
+export const protobufForm: DocumentForm = {
+  path: encodePath,
+  definition: encodeSchema,
+  document: encodeDocument,
+};
+
+/** What is kept of the documents in a form. */
+export class V3Fragments extends Fragments {
+  constructor(readonly written: DocumentForm) {
+    super({
+      render: (item, { types }) => pathItem(item, types),
+      path: written.path,
+      definition: written.definition,
+    });
+  }
+}
 
 /** The document of one group version. */
 export function* openApiV3(
@@ -55,7 +94,7 @@ export function* openApiV3(
   { group, version }: { group: string; version: string },
   definitionOf: Definitions,
   gates: FeatureGates,
-  fragments: Fragments,
+  fragments: V3Fragments,
 ): Steps<Fragment[]> {
   const maps = new DocumentMaps(fragments);
   maps.addPaths(discoveryPaths(group, version, gates));
@@ -63,19 +102,19 @@ export function* openApiV3(
     maps.addResource(resource, () => resourcePaths(resource, gates));
     yield;
   }
-  return yield* written(maps, definitionOf);
+  return yield* written(maps, definitionOf, fragments);
 }
 
 /** The documents of the roots: `api`, `apis`, `apis/<group>`, `version`. */
 export function rootDocuments(
   catalogue: Catalogue,
   definitionOf: Definitions,
-  fragments: Fragments,
+  fragments: V3Fragments,
 ): Map<string, () => Steps<Fragment[]>> {
   const document = (item: PathItem): Steps<Fragment[]> => {
     const maps = new DocumentMaps(fragments);
     maps.addPaths([item]);
-    return written(maps, definitionOf);
+    return written(maps, definitionOf, fragments);
   };
   return new Map(
     rootPaths(catalogue).map((item) => [
@@ -88,14 +127,11 @@ export function rootDocuments(
 function* written(
   maps: DocumentMaps,
   definitionOf: Definitions,
+  fragments: V3Fragments,
 ): Steps<Fragment[]> {
   yield* maps.define(definitionOf);
   const { paths, definitions } = yield* maps.entries();
-  return [
-    ...jsonObject(beforePaths, paths),
-    ...jsonObject(`,"components":{"schemas":`, definitions),
-    new Fragment(afterSchemas),
-  ];
+  return fragments.written.document(head, paths, definitions, components);
 }
 
 function pathItem(item: PathItem, types: Set<string>): JsonObject {

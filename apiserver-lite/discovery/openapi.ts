@@ -8,6 +8,7 @@ import type { Steps } from "../../api/queueing/steps.ts";
 import { pieces } from "../../api/openapi/pieces.ts";
 import { writeTo } from "../request/back-pressure.ts";
 import { acceptsGzip } from "../serving/answers.ts";
+import { parseAccept } from "../serving/negotiation.ts";
 import type { HttpRequest } from "../serving/http-request.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
@@ -60,9 +61,10 @@ export class OpenApiPaths {
       const service = await this.#service;
       const { exchange, query, info } = request;
       const hash = query.get("hash");
+      const { accept } = exchange.headers;
       const ifNoneMatch = exchange.headers["if-none-match"];
       const answer = await service.answer(info.path, {
-        accept: exchange.headers.accept ?? "*/*",
+        ...(accept ? { accepts: parseAccept(accept) } : {}),
         ...(hash === null ? {} : { hash }),
         ...(ifNoneMatch ? { ifNoneMatch } : {}),
         acceptsGzip: acceptsGzip(exchange),

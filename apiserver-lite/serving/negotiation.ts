@@ -171,7 +171,8 @@ function answerTo(
   };
 }
 
-function parseAccept(text: string): Clause[] {
+/** The clauses of an Accept header, best first. */
+export function parseAccept(text: string): Clause[] {
   const clauses: Clause[] = [];
   for (const part of leadingClauses(text).split(",").slice(0, 256)) {
     const clause = parseClause(part);

@@ -1,4 +1,5 @@
 // kubectl reads the OpenAPI documents from a server that has nothing else but discovery.
+import { parseAccept } from "../../../apiserver-lite/serving/negotiation.ts";
 import { execFile } from "node:child_process";
 import {
   createServer,
@@ -65,7 +66,9 @@ beforeAll(async () => {
     const url = new URL(request.url!, "http://localhost");
     asked.push(`${url.pathname} ${request.headers.accept}`);
     const answer = await openApi.answer(url.pathname, {
-      ...(request.headers.accept ? { accept: request.headers.accept } : {}),
+      ...(request.headers.accept
+        ? { accepts: parseAccept(request.headers.accept) }
+        : {}),
       ...(url.searchParams.has("hash")
         ? { hash: url.searchParams.get("hash")! }
         : {}),

@@ -2,7 +2,6 @@
 import { builtinCatalogue, type Catalogue } from "../../../api/catalogue.ts";
 import {
   createOpenApiService,
-  OPENAPI_V2_PROTOBUF,
   type OpenApiService,
 } from "../../../api/openapi/service.ts";
 import { oneStep } from "../../../api/queueing/steps.ts";
@@ -14,6 +13,11 @@ type Document = Awaited<ReturnType<OpenApiService["v2"]>>;
 
 const textOf = ({ body }: Pick<Document, "body">): string =>
   Buffer.concat(body).toString();
+/** As clients ask for protobuf. */
+const asked = (version: number) => ({
+  type: "application",
+  subtype: `com.github.proto-openapi.spec.v${version}@v1.0+protobuf`,
+});
 let v2: any;
 let apps: any;
 
@@ -118,11 +122,14 @@ test("answers are cached, hashed and negotiated", async () => {
   ).toMatchObject({ status: 301, headers: { Location: serverRelativeURL } });
   expect(await service.answer("/openapi/v3/apis/nope/v1", {})).toBeUndefined();
   expect(
-    (await service.answer("/openapi/v2", { accept: OPENAPI_V2_PROTOBUF }))!
-      .headers["Content-Type"],
+    (await service.answer("/openapi/v2", { accepts: [asked(2)] }))!.headers[
+      "Content-Type"
+    ],
   ).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
   expect(
-    await service.answer("/openapi/v2", { accept: "text/html" }),
+    await service.answer("/openapi/v2", {
+      accepts: [{ type: "text", subtype: "html" }],
+    }),
   ).toMatchObject({ status: 406 });
   expect(service.v2(false)).toBe(service.v2(false));
 });
