@@ -155,7 +155,7 @@ export async function endContainer(
     await shorter;
   } finally {
     unregister?.();
-    context.runtimePods.markDirty(pod.metadata.uid ?? "");
+    context.runtimePods.markDirty(pod.metadata.uid ?? "", status.id);
   }
 }
 

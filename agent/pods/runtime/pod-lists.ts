@@ -37,3 +37,17 @@ export function listsByPod(
       of(container.labels)?.containers.push(container);
   return found;
 }
+
+/** Whether anything of a pod is another than before shows in these. */
+export function statesOf({
+  sandboxes,
+  containers,
+}: {
+  sandboxes: readonly { id: string; ready: boolean }[];
+  containers: readonly { id: string; state: string }[];
+}): string[] {
+  return [
+    ...sandboxes.map(({ id, ready }) => `${id}:${ready}`),
+    ...containers.map(({ id, state }) => `${id}:${state}`),
+  ];
+}

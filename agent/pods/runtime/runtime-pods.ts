@@ -5,7 +5,6 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
 import {
-  RuntimeError,
   type ContainerStatus,
   type ContainerSummary,
   type Runtime,
@@ -15,7 +14,8 @@ import {
 } from "../../../cri/runtime.ts";
 import { newestContainerFirst, newestFirst } from "./newest-first.ts";
 import { podUidLabel } from "../shape/labels.ts";
-import { listsByPod, type PodLists } from "./pod-lists.ts";
+import { isPresent, orNotFound } from "./present.ts";
+import { listsByPod, statesOf, type PodLists } from "./pod-lists.ts";
 
 export interface RuntimePod {
   uid: string;
@@ -30,6 +30,10 @@ interface Entry {
   /** Raised by each event; a refresh is current when it began at this version. */
   version: number;
   readVersion: number;
+  /** The last version at which something of the pod was changed that only lists show. */
+  unlistedVersion: number;
+  /** Containers that changed, with the version: when nothing else did, they alone are asked for. */
+  readonly changed: Map<string, number>;
   /** What a list of everything had of the pod, good for a refresh while `version` is that entry's. */
   listed?: Pick<PodLists, "sandboxes" | "containers"> & { version: number };
 }
@@ -112,7 +116,6 @@ export class RuntimePods {
     );
     const entry = this.#entries.get(uid);
     if (!entry) return;
-    if (status.state !== "running") entry.version++;
     entry.pod = {
       ...entry.pod,
       containers: [
@@ -120,6 +123,7 @@ export class RuntimePods {
         ...entry.pod.containers.filter((container) => container.id !== id),
       ].sort(newestContainerFirst),
     };
+    if (status.state !== "running") this.markDirty(uid, id);
   }
 
   /** The pod's id belongs to this uid from now on, so that its events find their way before the next refresh. */
@@ -127,9 +131,15 @@ export class RuntimePods {
     this.#owners.set(id, uid);
   }
 
-  markDirty(uid: string): void {
+  /** @param containerId it alone changed; default: anything of the pod may have */
+  markDirty(uid: string, containerId?: string): void {
     const entry = this.#entries.get(uid);
-    if (entry) entry.version++;
+    if (!entry) return;
+    entry.version++;
+    const { containers } = entry.pod;
+    if (containers.some(({ id }) => id === containerId))
+      entry.changed.set(containerId!, entry.version);
+    else entry.unlistedVersion = entry.version;
   }
 
   ownerOf(id: string): string | undefined {
@@ -144,11 +154,7 @@ export class RuntimePods {
     let entry = this.#entries.get(uid);
     if (!entry) {
       // After the first list nothing comes up that this agent did not make.
-      entry = {
-        pod: { uid, ...identity, sandboxes: [], containers: [] },
-        version: 1,
-        readVersion: this.#listed ? 1 : 0,
-      };
+      entry = newEntry({ uid, ...identity }, this.#listed ? 1 : 0);
       this.#entries.set(uid, entry);
     }
     if (entry.readVersion === entry.version) return entry.pod;
@@ -183,6 +189,8 @@ export class RuntimePods {
     this.#forgetGone(previous, pod);
     this.#replace(entry, pod);
     entry.readVersion = version;
+    for (const [id, changedAt] of entry.changed)
+      if (changedAt <= version) entry.changed.delete(id);
     return pod;
   }
 
@@ -190,9 +198,18 @@ export class RuntimePods {
     uid: string,
     entry: Entry,
   ): Promise<Pick<PodLists, "sandboxes" | "containers">> {
-    const { listed, version } = entry;
+    const { listed, version, pod } = entry;
     delete entry.listed;
     if (listed?.version === version) return listed;
+    if (entry.unlistedVersion <= entry.readVersion)
+      return {
+        sandboxes: [...pod.sandboxes],
+        containers: pod.containers.map((status) =>
+          entry.changed.has(status.id)
+            ? { ...status, state: "unknown" }
+            : status,
+        ),
+      };
     const { runtime } = this.#options;
     const labels = { [podUidLabel]: uid };
     const [sandboxes, containers] = await Promise.all([
@@ -272,11 +289,7 @@ export class RuntimePods {
       for (const { id } of [...lists.sandboxes, ...lists.containers])
         this.#owners.set(id, uid);
       if (!this.#entries.has(uid))
-        this.#entries.set(uid, {
-          pod: { uid, name, namespace, sandboxes: [], containers: [] },
-          version: 1,
-          readVersion: 0,
-        });
+        this.#entries.set(uid, newEntry({ uid, name, namespace }, 0));
       const known = this.#entries.get(uid)!;
       const before = new Set(statesOf(known.pod));
       if (before.size !== ids.length || ids.some((id) => !before.has(id)))
@@ -325,7 +338,7 @@ export class RuntimePods {
       if (this.#oomKilled.size < 10_000) this.#oomKilled.add(event.id);
       return;
     }
-    if (uid !== undefined) this.#changed(uid, event);
+    if (uid !== undefined) this.#changed(uid, event, event.id);
     else if (event.type === "exited") this.#relistSoon();
   }
 
@@ -341,8 +354,8 @@ export class RuntimePods {
     });
   }
 
-  #changed(uid: string, event: RuntimeEvent | undefined): void {
-    this.markDirty(uid);
+  #changed(uid: string, event: RuntimeEvent | undefined, id?: string): void {
+    this.markDirty(uid, id);
     this.#options.onChange(uid, event);
   }
 
@@ -360,6 +373,19 @@ export class RuntimePods {
   }
 }
 
+function newEntry(
+  identity: Pick<RuntimePod, "uid" | "name" | "namespace">,
+  readVersion: number,
+): Entry {
+  return {
+    pod: { ...identity, sandboxes: [], containers: [] },
+    version: 1,
+    readVersion,
+    unlistedVersion: 1,
+    changed: new Map(),
+  };
+}
+
 /** The newest container of that name in the pod, of any sandbox. */
 export function latestContainer(
   pod: RuntimePod,
@@ -371,29 +397,3 @@ export function latestContainer(
 export function readySandbox(pod: RuntimePod): SandboxStatus | undefined {
   return pod.sandboxes.find(({ ready }) => ready);
 }
-
-/** Whether anything of a pod is another than before shows in these. */
-function statesOf({
-  sandboxes,
-  containers,
-}: {
-  sandboxes: readonly { id: string; ready: boolean }[];
-  containers: readonly { id: string; state: string }[];
-}): string[] {
-  return [
-    ...sandboxes.map(({ id, ready }) => `${id}:${ready}`),
-    ...containers.map(({ id, state }) => `${id}:${state}`),
-  ];
-}
-
-async function orNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
-  try {
-    return await promise;
-  } catch (error) {
-    if (error instanceof RuntimeError && error.code === "not-found")
-      return undefined;
-    throw error;
-  }
-}
-
-const isPresent = <T>(value: T | undefined): value is T => value !== undefined;

@@ -2,7 +2,11 @@
 // when something happened to it since.
 import pino from "pino";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
-import type { Runtime, RuntimeEvent } from "../../../cri/runtime.ts";
+import {
+  RuntimeError,
+  type Runtime,
+  type RuntimeEvent,
+} from "../../../cri/runtime.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { containerOf, sandboxOf, testPod } from "./runtime-objects.ts";
 
@@ -43,10 +47,13 @@ function started(count: number) {
     },
     podSandboxStatus: (id: string) =>
       Promise.resolve(pods.find(({ sandbox }) => sandbox.id === id)!.sandbox),
-    containerStatus: (id: string) =>
-      Promise.resolve(
-        pods.find(({ container }) => container.id === id)!.container,
-      ),
+    containerStatus(id: string) {
+      calls.push(`container ${id}`);
+      const found = pods.find(({ container }) => container.id === id);
+      return found
+        ? Promise.resolve(found.container)
+        : Promise.reject(new RuntimeError("not-found", id));
+    },
   } as unknown as Runtime;
   const onSandboxes = jest.fn();
   const runtimePods = new RuntimePods({
@@ -70,7 +77,11 @@ test("pods that run since before are listed once for all", async () => {
     expect(pod.sandboxes.map(({ id }) => id)).toEqual([`s${n}`]);
     expect(pod.containers.map(({ id }) => id)).toEqual([`c${n}`]);
   }
-  expect(calls).toEqual(["sandboxes of all", "containers of all"]);
+  expect(calls).toEqual([
+    "sandboxes of all",
+    "containers of all",
+    ...["container c0", "container c1", "container c2"],
+  ]);
 });
 
 test("one to which something happened after the list is asked for again", async () => {
@@ -87,13 +98,65 @@ test("one to which something happened after the list is asked for again", async 
     state: "exited",
     exitCode: 3,
   });
-  expect(calls).toEqual(["sandboxes of a pod", "containers of a pod"]);
+  const lists = ["sandboxes of a pod", "containers of a pod"];
+  expect(calls).toEqual([...lists, "container c1"]);
   expect((await refresh(0)).containers[0]).toMatchObject({ state: "running" });
-  expect(calls).toHaveLength(2);
+  expect(calls.splice(0)).toHaveLength(4);
   // What was listed at the start serves once.
   runtimePods.markDirty("u0");
   await refresh(0);
-  expect(calls).toHaveLength(4);
+  expect(calls).toEqual(lists);
+});
+
+test("of a pod in which one container changed, that one alone is asked for", async () => {
+  const { calls, pods, runtimePods, refresh, listeners } = started(1);
+  const [pod] = pods;
+  await runtimePods.start();
+  await refresh(0);
+  calls.length = 0;
+  pod!.container = { ...pod!.container, state: "exited", exitCode: 3 };
+  for (const listener of listeners) listener({ type: "exited", id: "c0" });
+  runtimePods.markDirty("u0", "c0");
+  const found = await refresh(0);
+  expect(found.containers[0]).toMatchObject({ state: "exited", exitCode: 3 });
+  expect(found.sandboxes.map(({ id }) => id)).toEqual(["s0"]);
+  expect(calls.splice(0)).toEqual(["container c0"]);
+  await refresh(0);
+  expect(calls).toEqual([]);
+  // What else changed only the lists show.
+  for (const id of ["c0", "s0"])
+    for (const listener of listeners) listener({ type: "exited", id });
+  await refresh(0);
+  expect(calls.splice(0).sort()).toEqual([
+    "containers of a pod",
+    "sandboxes of a pod",
+  ]);
+  pods.length = 0;
+  for (const listener of listeners) listener({ type: "deleted", id: "c0" });
+  expect((await refresh(0)).containers).toEqual([]);
+  expect(calls).toEqual(["container c0"]);
+});
+
+test("a container whose status could not be read is asked for again", async () => {
+  const { calls, pods, runtimePods, refresh, listeners } = started(1);
+  const [pod] = pods;
+  await runtimePods.start();
+  await refresh(0);
+  for (const listener of listeners) listener({ type: "exited", id: "c0" });
+  const { container } = pod!;
+  Object.defineProperty(pod, "container", {
+    configurable: true,
+    get: () => {
+      throw new Error("busy");
+    },
+  });
+  await expect(refresh(0)).rejects.toThrow("busy");
+  Object.defineProperty(pod, "container", {
+    value: { ...container, state: "exited", exitCode: 1 },
+  });
+  calls.length = 0;
+  expect((await refresh(0)).containers[0]).toMatchObject({ state: "exited" });
+  expect(calls).toEqual(["container c0"]);
 });
 
 test("the sandboxes of pods that come and go together are told of once", async () => {
