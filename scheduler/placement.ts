@@ -17,25 +17,48 @@ const minPercentage = 5;
 type Placement =
   { node: NodeInfo } | { rejections: ReadonlyMap<NodeInfo, Rejection> };
 
+/** The nodes where a pod may go, as many as are looked for, and why it can't go to the others that were looked at. */
+interface Search {
+  readonly feasible: readonly NodeInfo[];
+  readonly rejections: Map<NodeInfo, Rejection>;
+}
+
+interface PlacerOptions {
+  readonly filters: readonly FilterPlugin[];
+  readonly scores: readonly ScorePlugin[];
+  /** Of the nodes, that many feasible ones are enough, in percent; 0: less the more there are. */
+  readonly percentageOfNodesToScore: number;
+  /** Others than the plug-ins have a say: one feasible node is not enough even without scores. */
+  readonly extended?: boolean;
+}
+
 export class Placer {
+  readonly #options: PlacerOptions;
   #startIndex = 0;
 
-  constructor(
-    private readonly filters: readonly FilterPlugin[],
-    private readonly scores: readonly ScorePlugin[],
-  ) {}
+  constructor(options: PlacerOptions) {
+    this.#options = options;
+  }
 
   place(view: PodView, cluster: ClusterView): Placement {
+    const search = this.search(view, cluster);
+    return search.feasible.length === 0
+      ? search
+      : { node: this.choose(view, search.feasible, cluster) };
+  }
+
+  search(view: PodView, cluster: ClusterView): Search {
     const nodes = cluster.nodes();
-    const compiled = compileFilters(this.filters, view, cluster);
+    const compiled = compileFilters(this.#options.filters, view, cluster);
     const rejections = new Map<NodeInfo, Rejection>();
     // A node where room was made for it is looked at first.
     const nominated = view.pod.status?.nominatedNodeName;
     if (nominated) {
       const node = nodes.find(({ name }) => name === nominated);
-      if (node && !firstRejection(compiled, node)) return { node };
+      if (node && !firstRejection(compiled, node))
+        return { feasible: [node], rejections };
     }
-    const enough = feasibleNodesToFind(nodes.length);
+    const enough = this.#feasibleNodesToFind(nodes.length);
     const feasible: NodeInfo[] = [];
     let looked = 0;
     while (looked < nodes.length && feasible.length < enough) {
@@ -49,18 +72,19 @@ export class Placer {
     }
     if (nodes.length > 0)
       this.#startIndex = (this.#startIndex + looked) % nodes.length;
-    if (feasible.length === 0) return { rejections };
-    return { node: this.#best(view, feasible, cluster) };
+    return { feasible, rejections };
   }
 
-  #best(
+  /** @param extra points of nodes by name, beside those of the plug-ins */
+  choose(
     view: PodView,
     nodes: readonly NodeInfo[],
     cluster: ClusterView,
+    extra?: ReadonlyMap<string, number>,
   ): NodeInfo {
     if (nodes.length === 1) return nodes[0]!;
-    const totals = new Array<number>(nodes.length).fill(0);
-    for (const plugin of this.scores)
+    const totals = nodes.map(({ name }) => extra?.get(name) ?? 0);
+    for (const plugin of this.#options.scores)
       plugin.score(view, nodes, cluster)?.forEach((score, index) => {
         totals[index]! += score * plugin.weight;
       });
@@ -75,6 +99,17 @@ export class Placer {
         best = index;
     }
     return nodes[best]!;
+  }
+
+  /** In large clusters enough feasible nodes are enough: the share falls from 50 % as the cluster grows. */
+  #feasibleNodesToFind(nodes: number): number {
+    const { scores, extended, percentageOfNodesToScore } = this.#options;
+    if (scores.length === 0 && !extended) return 1;
+    if (nodes < minFeasibleNodes) return nodes;
+    const percentage =
+      percentageOfNodesToScore ||
+      Math.max(minPercentage, 50 - Math.floor(nodes / 125));
+    return Math.max(minFeasibleNodes, Math.floor((nodes * percentage) / 100));
   }
 }
 
@@ -95,13 +130,6 @@ export function firstRejection(
     if (rejection) return rejection;
   }
   return undefined;
-}
-
-/** In large clusters enough feasible nodes are enough: the share falls from 50 % as the cluster grows. */
-function feasibleNodesToFind(nodes: number): number {
-  if (nodes < minFeasibleNodes) return nodes;
-  const percentage = Math.max(minPercentage, 50 - nodes / 125);
-  return Math.max(minFeasibleNodes, Math.floor((nodes * percentage) / 100));
 }
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */

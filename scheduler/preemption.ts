@@ -4,6 +4,7 @@
 import { selectorFromObject } from "../api/selectors.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { PodDisruptionBudget } from "../api/types/policy-v1.ts";
+import type { DefaultPreemptionArgs } from "./configuration/configuration-types.ts";
 import type { NodeInfo } from "./node-info.ts";
 import { compileFilters, firstRejection } from "./placement.ts";
 import type { ClusterView, FilterPlugin, Rejection } from "./plugin.ts";
@@ -23,17 +24,40 @@ interface Candidate extends Preemption {
   budgetViolations: number;
 }
 
-const maxCandidates = 100;
-
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
+
+interface PreemptionOptions {
+  readonly filters: readonly FilterPlugin[];
+  readonly rejections: ReadonlyMap<NodeInfo, Rejection>;
+  readonly budgets: readonly PodDisruptionBudget[];
+  readonly args: DefaultPreemptionArgs;
+}
+
+type CandidateResult =
+  | { candidates: readonly Candidate[] }
+  /** The text behind "preemption: ". */
+  | { message: string };
 
 export function findPreemption(
   view: PodView,
   cluster: ClusterView,
-  filters: readonly FilterPlugin[],
-  rejections: ReadonlyMap<NodeInfo, Rejection>,
-  budgets: readonly PodDisruptionBudget[],
+  options: PreemptionOptions,
 ): PreemptionResult {
+  const result = findCandidates(view, cluster, options);
+  return "message" in result
+    ? result
+    : { preemption: bestCandidate(result.candidates) };
+}
+
+/** @param candidates one at least */
+const bestCandidate = (candidates: readonly Candidate[]): Candidate =>
+  candidates.reduce(better);
+
+function findCandidates(
+  view: PodView,
+  cluster: ClusterView,
+  { filters, rejections, budgets, args }: PreemptionOptions,
+): CandidateResult {
   const total = cluster.nodes().length;
   if (view.pod.spec.preemptionPolicy === "Never")
     return { message: "not eligible due to preemptionPolicy=Never." };
@@ -45,13 +69,20 @@ export function findPreemption(
   const helpless = [...rejections.values()].filter(
     (rejection) => rejection.unresolvable,
   ).length;
+  const enough = candidatesToFind(rejections.size - helpless, args);
   const candidates: Candidate[] = [];
   for (const [node, rejection] of rejections) {
-    if (rejection.unresolvable || candidates.length >= maxCandidates) continue;
+    if (rejection.unresolvable) continue;
+    // Enough of them, and one that breaks no budget among them.
+    if (
+      candidates.length >= enough &&
+      candidates.some(({ budgetViolations }) => budgetViolations === 0)
+    )
+      break;
     const candidate = tryNode(view, node, cluster, filters, budgets);
     if (candidate) candidates.push(candidate);
   }
-  if (candidates.length > 0) return { preemption: candidates.reduce(better) };
+  if (candidates.length > 0) return { candidates };
   const texts = [
     ...(rejections.size > helpless
       ? [
@@ -63,6 +94,17 @@ export function findPreemption(
       : []),
   ];
   return { message: `0/${total} nodes are available: ${texts.join(", ")}.` };
+}
+
+function candidatesToFind(
+  nodes: number,
+  {
+    minCandidateNodesPercentage = 10,
+    minCandidateNodesAbsolute = 100,
+  }: DefaultPreemptionArgs,
+): number {
+  const share = Math.floor((nodes * minCandidateNodesPercentage) / 100);
+  return Math.max(share, minCandidateNodesAbsolute);
 }
 
 /** Victims of an earlier preemption are still ending on the nominated node. */

@@ -10,31 +10,27 @@ import type { Clock } from "../api/clock.ts";
 import { isNotFound } from "../api/errors.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
-import { EventRecorder } from "../client/event-recorder.ts";
 import { namespaces, podDisruptionBudgets } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
-import { DecisionWriter } from "./decision-writer.ts";
+import { completeConfiguration } from "./configuration/defaults.ts";
+import type { CompleteConfiguration } from "./configuration/configuration-types.ts";
 import {
   DynamicResources,
   type ClaimDecision,
 } from "./claims/dynamic-resources.ts";
+import { PodOwners } from "./filters/spread-defaults.ts";
 import type { NodeInfo } from "./node-info.ts";
-import { Placer, unavailableMessage } from "./placement.ts";
-import type { ClusterEvent, FilterPlugin, Rejection } from "./plugin.ts";
+import { unavailableMessage } from "./placement.ts";
+import type { ClusterEvent, Rejection } from "./plugin.ts";
 import { PodViews } from "./pod-view.ts";
 import { findPreemption } from "./preemption.ts";
 import type { Preemption } from "./preemption.ts";
-import { defaultFilters, defaultScores } from "./profile.ts";
+import { ProfileSet, type RunningProfile } from "./profile-set.ts";
 import { SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
 import { StateFeed } from "./state-feed.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { StorageState } from "./volumes/storage-state.ts";
-import { createVolumeBindingFilter } from "./volumes/volume-binding-filter.ts";
-import {
-  createVolumeLimitFilter,
-  createVolumeRestrictionsFilter,
-} from "./volumes/volume-limit-filters.ts";
 
 type AttemptResult = "scheduled" | "unschedulable" | "error";
 
@@ -42,12 +38,20 @@ interface SchedulerOptions {
   client: Client;
   clock: Clock;
   logger: Logger;
-  /** Pods with this spec.schedulerName are this scheduler's; default "default-scheduler". */
-  schedulerName?: string;
+  /** Default: one profile, "default-scheduler", with the default plug-ins. It has to be valid. */
+  configuration?: CompleteConfiguration;
+  /** What a pod waits after its first failed try; default 100 ms. */
+  initialBackoffMs?: number | undefined;
+  /** How long a pod that fits nowhere waits for an event at most; default 5 minutes. */
+  maxUnschedulableMs?: number | undefined;
   /** Gates that are on or off, by name; the others are off. */
   featureGates?: Readonly<Record<string, boolean>>;
   /** Called after each attempt. */
-  onAttempt?: (result: AttemptResult, durationMs: number) => void;
+  onAttempt?: (
+    result: AttemptResult,
+    durationMs: number,
+    profile: string,
+  ) => void;
 }
 
 export interface Scheduler {
@@ -68,15 +72,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 class PodScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
   readonly #logger: Logger;
-  readonly #recorder: EventRecorder;
   readonly #views = new PodViews();
   readonly #state: ClusterState;
   readonly #queue: SchedulingQueue;
   readonly #feed: StateFeed;
-  readonly #writer: DecisionWriter;
+  readonly #profiles: ProfileSet;
+  #owners: PodOwners | undefined;
   readonly #dynamicResources: DynamicResources | undefined;
-  readonly #filters: readonly FilterPlugin[];
-  readonly #placer: Placer;
   readonly #volumes: PodVolumes;
   /** Bindings and reports of failures under way. */
   readonly #writes = new Set<Promise<void>>();
@@ -87,34 +89,18 @@ class PodScheduler implements Scheduler {
 
   constructor(options: SchedulerOptions) {
     const { client, clock, logger, featureGates = {} } = options;
-    const schedulerName = options.schedulerName ?? "default-scheduler";
+    const gate = featureGates["DynamicResourceAllocation"] ?? false;
+    const configuration =
+      options.configuration ??
+      completeConfiguration({}, { dynamicResources: gate });
     this.#options = options;
-    this.#logger = logger.child({ scheduler: schedulerName });
-    this.#recorder = new EventRecorder({
-      client,
-      clock,
-      logger,
-      component: schedulerName,
-    });
+    this.#logger = logger;
     const { lister } = client.informer(namespaces);
     this.#state = new ClusterState(
       (name) => lister.get(name)?.metadata.labels,
       this.#views,
     );
-    this.#queue = new SchedulingQueue(clock, () => this.#plan());
-    this.#feed = new StateFeed({
-      client,
-      state: this.#state,
-      queue: this.#queue,
-      schedulerName,
-    });
-    this.#writer = new DecisionWriter({
-      client,
-      clock,
-      recorder: this.#recorder,
-      schedulerName,
-    });
-    this.#dynamicResources = featureGates["DynamicResourceAllocation"]
+    this.#dynamicResources = gate
       ? new DynamicResources({
           client,
           adminAccess: featureGates["DRAAdminAccess"] ?? false,
@@ -122,19 +108,34 @@ class PodScheduler implements Scheduler {
       : undefined;
     const storage = new StorageState(client);
     this.#volumes = new PodVolumes({ client, clock, state: storage });
-    this.#filters = defaultFilters(
-      [
-        createVolumeRestrictionsFilter(storage),
-        createVolumeLimitFilter(storage),
-        createVolumeBindingFilter(storage),
-      ],
-      this.#dynamicResources?.filter,
-    );
-    this.#placer = new Placer(this.#filters, defaultScores);
+    this.#profiles = new ProfileSet({
+      client,
+      clock,
+      logger,
+      configuration,
+      context: {
+        storage,
+        owners: () => (this.#owners ??= new PodOwners(client)),
+        dynamicResources: this.#dynamicResources,
+      },
+    });
+    this.#queue = new SchedulingQueue(clock, () => this.#plan(), {
+      initialBackoffMs: options.initialBackoffMs,
+      maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
+      maxUnschedulableMs: options.maxUnschedulableMs,
+      isGated: (pod) => this.#profiles.find(pod)?.isGated(pod) ?? false,
+    });
+    this.#feed = new StateFeed({
+      client,
+      state: this.#state,
+      queue: this.#queue,
+      isMine: (pod) => this.#profiles.find(pod) !== undefined,
+    });
   }
 
   async start(): Promise<void> {
     await this.#dynamicResources?.start(() => this.#queue.notify("claim"));
+    await this.#owners?.synced();
     await this.#feed.start();
     // Stopped while the informers synced.
     if (this.#phase === "stopped") return;
@@ -150,7 +151,7 @@ class PodScheduler implements Scheduler {
     this.#volumes.stop();
     await Promise.allSettled(this.#waiting);
     await Promise.allSettled(this.#writes);
-    this.#recorder.stop();
+    this.#profiles.stop();
   }
 
   /** Runs the loop in the next turn. */
@@ -177,14 +178,15 @@ class PodScheduler implements Scheduler {
   #attempt(entry: QueuedPod): void {
     const { clock, onAttempt } = this.#options;
     const startMs = clock.monotonic();
+    const profile = this.#profiles.of(entry.pod);
     let result: AttemptResult;
     try {
-      result = this.#place(entry);
+      result = this.#place(entry, profile);
     } catch (error) {
       this.#logger.error({ err: error, pod: entry.key }, "scheduling failed");
       this.#queue.failed(entry, undefined);
       this.#track(
-        this.#writer.reportFailure(
+        profile.writer.reportFailure(
           entry.pod,
           "SchedulerError",
           (error as Error).message,
@@ -192,53 +194,68 @@ class PodScheduler implements Scheduler {
       );
       result = "error";
     }
-    onAttempt?.(result, clock.monotonic() - startMs);
+    onAttempt?.(result, clock.monotonic() - startMs, profile.name);
   }
 
-  #place(entry: QueuedPod): AttemptResult {
+  #place(entry: QueuedPod, profile: RunningProfile): AttemptResult {
     const { pod } = entry;
     // Its claims come by a controller: until they are there nothing is reported, as for a gated pod.
-    if (this.#dynamicResources?.notYet(pod) !== undefined) {
+    if (
+      profile.claimsAt("preEnqueue") &&
+      this.#dynamicResources?.notYet(pod) !== undefined
+    ) {
       this.#queue.failed(entry, new Set(["claim"]));
       return "unschedulable";
     }
-    const placement = this.#placer.place(this.#views.of(pod), this.#state);
+    const placement = profile.placer.place(this.#views.of(pod), this.#state);
     if ("node" in placement) {
-      const { name, node } = placement.node;
-      const claims = node && this.#dynamicResources?.reserve(pod, node);
-      this.#state.assume(pod, name);
-      const bindVolumes = this.#volumes.reserve(pod, placement.node);
-      if (bindVolumes) this.#bindAfter(bindVolumes, entry, name, claims);
-      else this.#track(this.#bind(entry, name, claims));
+      this.#take(entry, profile, placement.node);
       return "scheduled";
     }
     const { rejections } = placement;
-    const { preemption, message } = this.#makeRoom(pod, rejections);
-    this.#queue.failed(entry, this.#hintsOf(rejections));
-    this.#releaseUnused(pod, rejections);
+    const { preemption, message } = this.#makeRoom(pod, profile, rejections);
+    this.#queue.failed(entry, hintsOf(profile, rejections));
+    if (profile.claimsAt("postFilter")) this.#releaseUnused(pod, rejections);
     this.#track(
-      this.#writer.reportFailure(pod, "Unschedulable", message, preemption),
+      profile.writer.reportFailure(pod, "Unschedulable", message, preemption),
     );
     return "unschedulable";
+  }
+
+  /** The pod is on the node from now on; the rest follows in the background. */
+  #take(entry: QueuedPod, profile: RunningProfile, info: NodeInfo): void {
+    const { pod } = entry;
+    const { name, node } = info;
+    const claims =
+      node && profile.claimsAt("reserve")
+        ? this.#dynamicResources?.reserve(pod, node)
+        : undefined;
+    this.#state.assume(pod, name);
+    const bindVolumes =
+      profile.volumeBindingMs === undefined
+        ? undefined
+        : this.#volumes.reserve(pod, info, profile.volumeBindingMs);
+    if (bindVolumes) this.#bindAfter(bindVolumes, entry, name, claims);
+    else this.#track(this.#bind(entry, name, claims));
   }
 
   /** Nominates a node where ending pods of lower priority would make the pod fit. */
   #makeRoom(
     pod: Pod,
+    { preemption: args, filters }: RunningProfile,
     rejections: ReadonlyMap<NodeInfo, Rejection>,
   ): { message: string; preemption?: Preemption } {
     const message = unavailableMessage(this.#state.nodes().length, rejections);
-    if (rejections.size === 0) return { message };
+    if (rejections.size === 0 || !args) return { message };
     const budgets = this.#options.client
       .informer(podDisruptionBudgets)
       .lister.list();
-    const result = findPreemption(
-      this.#views.of(pod),
-      this.#state,
-      this.#filters,
+    const result = findPreemption(this.#views.of(pod), this.#state, {
+      filters,
       rejections,
       budgets,
-    );
+      args,
+    });
     if (!("preemption" in result))
       return { message: `${message} preemption: ${result.message}` };
     const { preemption } = result;
@@ -255,19 +272,6 @@ class PodScheduler implements Scheduler {
     );
     if (nodes.length > 0)
       this.#track(this.#dynamicResources.makeRoom(pod, nodes));
-  }
-
-  /** What may make the pod fit: the events that any filter which rejected it cares about. */
-  #hintsOf(
-    rejections: ReadonlyMap<unknown, { plugin: string }>,
-  ): ReadonlySet<ClusterEvent> {
-    const plugins = new Set(
-      [...rejections.values()].map(({ plugin }) => plugin),
-    );
-    const hints = this.#filters
-      .filter(({ name }) => plugins.has(name))
-      .flatMap((filter) => filter.hints);
-    return new Set<ClusterEvent>(["node-added", ...hints]);
   }
 
   #track(work: Promise<void>): void {
@@ -314,7 +318,7 @@ class PodScheduler implements Scheduler {
     try {
       if (claims) await this.#dynamicResources?.bind(claims);
       step = "running Bind";
-      await this.#writer.bind(entry.pod, nodeName);
+      await this.#profiles.of(entry.pod).writer.bind(entry.pod, nodeName);
     } catch (error) {
       return this.#failed(entry, error, step, claims);
     }
@@ -345,10 +349,20 @@ class PodScheduler implements Scheduler {
     this.#logger.warn({ err: error, pod: entry.key }, "binding failed");
     this.#queue.failed(entry, undefined);
     const text = error instanceof Error ? error.message : String(error);
-    return this.#writer.reportFailure(
-      entry.pod,
-      "SchedulerError",
-      `${step}: ${text}`,
-    );
+    return this.#profiles
+      .of(entry.pod)
+      .writer.reportFailure(entry.pod, "SchedulerError", `${step}: ${text}`);
   }
+}
+
+/** What may make the pod fit: the events that any filter which rejected it cares about. */
+function hintsOf(
+  { filters }: RunningProfile,
+  rejections: ReadonlyMap<unknown, { plugin: string }>,
+): ReadonlySet<ClusterEvent> {
+  const plugins = new Set([...rejections.values()].map(({ plugin }) => plugin));
+  const hints = filters
+    .filter(({ name }) => plugins.has(name))
+    .flatMap((filter) => filter.hints);
+  return new Set<ClusterEvent>(["node-added", ...hints]);
 }

@@ -1,6 +1,7 @@
 // The pods that wait for a node, in three places: active (to be tried now, highest priority first, then oldest),
 // back-off (to be tried again soon) and unschedulable (waits for an event that one of the filters which rejected it
-// cares about, or five minutes). A failed pod backs off 0.1, 0.2, 0.4 … 10 s, counted from its last try.
+// cares about, or five minutes). A failed pod backs off 0.1, 0.2, 0.4 … 10 s unless options say otherwise, counted from
+// its last try.
 //
 // Example: a pod rejected by NodeResourcesFit waits in unschedulable; a pod on some node ends → event "pod-removed" →
 // back-off until its time is over, then active.
@@ -14,8 +15,17 @@ import type { Pod } from "../api/types/core-v1.ts";
 import type { ClusterEvent } from "./plugin.ts";
 
 /** The reference starts at a second; that is long for a node that has just become ready, and events are filtered. */
-const tries = { baseMs: 100, maxMs: 10_000 };
-const maxUnschedulableMs = 300_000;
+const defaultInitialBackoffMs = 100;
+const defaultMaxUnschedulableMs = 300_000;
+
+interface QueueOptions {
+  readonly initialBackoffMs?: number | undefined;
+  readonly maxBackoffMs?: number | undefined;
+  /** How long a pod waits for an event at most. */
+  readonly maxUnschedulableMs?: number | undefined;
+  /** Pods that are not to be tried yet; default: those with scheduling gates. */
+  readonly isGated?: (pod: Pod) => boolean;
+}
 
 export interface QueuedPod {
   readonly key: string;
@@ -43,12 +53,24 @@ export class SchedulingQueue {
   #added = 0;
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
+  readonly #isGated: (pod: Pod) => boolean;
+  readonly #maxUnschedulableMs: number;
+  readonly #tries: { readonly baseMs: number; readonly maxMs: number };
 
   constructor(
     private readonly clock: Clock,
     /** Called when a pod becomes active. */
     private readonly onActive: () => void,
-  ) {}
+    options: QueueOptions = {},
+  ) {
+    this.#isGated = options.isGated ?? hasGates;
+    this.#maxUnschedulableMs =
+      options.maxUnschedulableMs ?? defaultMaxUnschedulableMs;
+    this.#tries = {
+      baseMs: options.initialBackoffMs ?? defaultInitialBackoffMs,
+      maxMs: options.maxBackoffMs ?? 10_000,
+    };
+  }
 
   get size(): number {
     return this.#pods.size;
@@ -80,7 +102,7 @@ export class SchedulingQueue {
       sequence: this.#added++,
       triedMs: nowMs,
       hints: undefined,
-      gated: isGated(pod),
+      gated: this.#isGated(pod),
       place: "unschedulable",
       missedEvents: new Set(),
     };
@@ -95,7 +117,7 @@ export class SchedulingQueue {
     if (!entry) return this.add(pod);
     entry.pod = pod;
     const wasGated = entry.gated;
-    entry.gated = isGated(pod);
+    entry.gated = this.#isGated(pod);
     if (entry.gated) return;
     if (entry.place === "unschedulable" && (mayFit || wasGated))
       this.#moveOn(entry);
@@ -153,7 +175,7 @@ export class SchedulingQueue {
 
   /** From unschedulable to back-off, or to active when its back-off is over. */
   #moveOn(entry: QueuedPod): void {
-    const dueMs = entry.triedMs + waitMs(entry.attempts);
+    const dueMs = entry.triedMs + this.#waitMs(entry);
     if (dueMs <= this.clock.monotonic()) {
       this.#waiting--;
       this.#activate(entry);
@@ -172,8 +194,14 @@ export class SchedulingQueue {
   #dueMs(entry: QueuedPod): number {
     return (
       entry.triedMs +
-      (entry.place === "backoff" ? waitMs(entry.attempts) : maxUnschedulableMs)
+      (entry.place === "backoff"
+        ? this.#waitMs(entry)
+        : this.#maxUnschedulableMs)
     );
+  }
+
+  #waitMs({ attempts }: QueuedPod): number {
+    return attempts === 0 ? 0 : backoffMs(this.#tries, attempts - 1);
   }
 
   #arm(dueMs: number): void {
@@ -205,12 +233,8 @@ export class SchedulingQueue {
   }
 }
 
-function isGated(pod: Pod): boolean {
+function hasGates(pod: Pod): boolean {
   return (pod.spec.schedulingGates?.length ?? 0) > 0;
-}
-
-function waitMs(attempts: number): number {
-  return attempts === 0 ? 0 : backoffMs(tries, attempts - 1);
 }
 
 function before(a: QueuedPod, b: QueuedPod): boolean {

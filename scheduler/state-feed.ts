@@ -23,7 +23,6 @@ import type { ClusterState } from "./cluster-state.ts";
 import type { ClusterEvent } from "./plugin.ts";
 import type { SchedulingQueue } from "./scheduling-queue.ts";
 
-const defaultSchedulerName = "default-scheduler";
 const volumeResources = [
   persistentVolumeClaims,
   persistentVolumes,
@@ -37,8 +36,8 @@ interface StateFeedOptions {
   readonly client: Client;
   readonly state: ClusterState;
   readonly queue: SchedulingQueue;
-  /** Pods that name it are queued. */
-  readonly schedulerName: string;
+  /** Pods that this scheduler has a profile for are queued. */
+  readonly isMine: (pod: Pod) => boolean;
 }
 
 export class StateFeed {
@@ -92,11 +91,6 @@ export class StateFeed {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  #isMine({ spec }: Pod): boolean {
-    const name = spec.schedulerName ?? defaultSchedulerName;
-    return name === this.options.schedulerName;
-  }
-
   #podAdded(pod: Pod): void {
     const { state, queue } = this.options;
     if (isPodTerminal(pod)) return;
@@ -104,7 +98,7 @@ export class StateFeed {
       state.setPod(pod);
       queue.remove(objectKey(pod));
       queue.notify("pod-added");
-    } else if (this.#isMine(pod) && !pod.metadata.deletionTimestamp)
+    } else if (this.options.isMine(pod) && !pod.metadata.deletionTimestamp)
       queue.add(pod);
   }
 
@@ -127,7 +121,7 @@ export class StateFeed {
 
   #waitingPodUpdated(old: Pod, pod: Pod): void {
     const { state, queue } = this.options;
-    if (!this.#isMine(pod)) return;
+    if (!this.options.isMine(pod)) return;
     const key = objectKey(pod);
     if (state.isAssumed(key)) return;
     if (pod.metadata.deletionTimestamp) return queue.remove(key);

@@ -28,7 +28,8 @@ type AttemptResult = "scheduled" | "unschedulable" | "error";
 
 export class PartMetrics implements ControllerMetrics {
   readonly #queues = new Map<string, QueueNumbers>();
-  readonly #attempts = new Map<AttemptResult, Histogram>();
+  /** By profile, then by result. */
+  readonly #attempts = new Map<string, Map<AttemptResult, Histogram>>();
 
   queue(name: string, queue: ObservedQueue): WorkQueueMetrics {
     const numbers: QueueNumbers = {
@@ -47,11 +48,13 @@ export class PartMetrics implements ControllerMetrics {
     };
   }
 
-  attempt(result: AttemptResult, durationMs: number): void {
-    let histogram = this.#attempts.get(result);
+  attempt(result: AttemptResult, durationMs: number, profile: string): void {
+    let results = this.#attempts.get(profile);
+    if (!results) this.#attempts.set(profile, (results = new Map()));
+    let histogram = results.get(result);
     if (!histogram) {
       histogram = new Histogram(attemptBounds);
-      this.#attempts.set(result, histogram);
+      results.set(result, histogram);
     }
     histogram.observe(durationMs / 1000);
   }
@@ -128,11 +131,12 @@ export class PartMetrics implements ControllerMetrics {
       "histogram",
       "How long attempts took, binding left out.",
     );
-    for (const [result, histogram] of this.#attempts) {
-      const labels = { profile: "default-scheduler", result };
-      attempts.add(labels, histogram.count);
-      durations.addHistogram(labels, histogram);
-    }
+    for (const [profile, results] of this.#attempts)
+      for (const [result, histogram] of results) {
+        const labels = { profile, result };
+        attempts.add(labels, histogram.count);
+        durations.addHistogram(labels, histogram);
+      }
     return [attempts, durations];
   }
 }

@@ -1,6 +1,14 @@
 // Filters that look at the node and what is on it: name, cordon, taints, affinity, ports, resources.
-import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
+import {
+  matchesNodeAffinity,
+  matchesNodeSelector,
+} from "../../api/objects/node-affinity.ts";
+import { isExtendedResource } from "../../api/objects/resource-names.ts";
 import { tolerates, untoleratedTaint } from "../../api/objects/taints.ts";
+import type {
+  NodeAffinityArgs,
+  NodeResourcesFitArgs,
+} from "../configuration/configuration-types.ts";
 import type { FilterPlugin, Rejection } from "../plugin.ts";
 
 const blockingEffects = ["NoSchedule", "NoExecute"];
@@ -70,12 +78,16 @@ export const taintToleration: FilterPlugin = {
   },
 };
 
-export const nodeAffinity: FilterPlugin = {
+export const createNodeAffinityFilter = ({
+  addedAffinity,
+}: NodeAffinityArgs): FilterPlugin => ({
   name: "NodeAffinity",
   hints: ["node-added", "node-labels"],
   compile({ pod }) {
     const { nodeSelector, affinity } = pod.spec;
+    const added = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
     if (
+      !added &&
       Object.keys(nodeSelector ?? {}).length === 0 &&
       !affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     )
@@ -85,10 +97,17 @@ export const nodeAffinity: FilterPlugin = {
       "node(s) didn't match Pod's node affinity/selector",
       true,
     );
-    return ({ node }) =>
-      node && matchesNodeAffinity(pod.spec, node) ? undefined : rejected;
+    const enforced = rejection(
+      "NodeAffinity",
+      "node(s) didn't match scheduler-enforced node affinity",
+      true,
+    );
+    return ({ node }) => {
+      if (added && !(node && matchesNodeSelector(added, node))) return enforced;
+      return node && matchesNodeAffinity(pod.spec, node) ? undefined : rejected;
+    };
   },
-};
+});
 
 export const nodePorts: FilterPlugin = {
   name: "NodePorts",
@@ -117,22 +136,36 @@ function isTaken(wanted: string, used: ReadonlyMap<string, number>): boolean {
   return false;
 }
 
-export const nodeResourcesFit: FilterPlugin = {
-  name: "NodeResourcesFit",
-  hints: ["node-added", "node-allocatable", "pod-removed"],
-  compile({ requests }) {
-    const wanted = [...requests].filter(([, amount]) => amount > 0);
-    return ({ allocatable, requested, pods }) => {
-      const reasons: string[] = [];
-      if (pods.size + 1 > (allocatable.get("pods") ?? 0))
-        reasons.push("Too many pods");
-      for (const [name, amount] of wanted) {
-        const free = (allocatable.get(name) ?? 0) - (requested.get(name) ?? 0);
-        if (amount > free) reasons.push(`Insufficient ${name}`);
-      }
-      return reasons.length > 0
-        ? { plugin: "NodeResourcesFit", reasons }
-        : undefined;
-    };
-  },
-};
+/** @param managed extended resources that an extender looks after, and the filter does not */
+export function createNodeResourcesFitFilter(
+  { ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs,
+  managed: readonly string[] = [],
+): FilterPlugin {
+  const names = new Set([...ignoredResources, ...managed]);
+  const groups = new Set(ignoredResourceGroups);
+  const isIgnored = (name: string): boolean =>
+    isExtendedResource(name) &&
+    (names.has(name) || groups.has(name.slice(0, name.indexOf("/"))));
+  return {
+    name: "NodeResourcesFit",
+    hints: ["node-added", "node-allocatable", "pod-removed"],
+    compile({ requests }) {
+      const wanted = [...requests].filter(
+        ([name, amount]) => amount > 0 && !isIgnored(name),
+      );
+      return ({ allocatable, requested, pods }) => {
+        const reasons: string[] = [];
+        if (pods.size + 1 > (allocatable.get("pods") ?? 0))
+          reasons.push("Too many pods");
+        for (const [name, amount] of wanted) {
+          const free =
+            (allocatable.get(name) ?? 0) - (requested.get(name) ?? 0);
+          if (amount > free) reasons.push(`Insufficient ${name}`);
+        }
+        return reasons.length > 0
+          ? { plugin: "NodeResourcesFit", reasons }
+          : undefined;
+      };
+    },
+  };
+}

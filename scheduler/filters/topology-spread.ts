@@ -1,7 +1,7 @@
 // Pod topology spread, DoNotSchedule: a placement may not make one topology hold more than maxSkew matching pods above
 // the least filled one. nodeAffinityPolicy (default Honor) and nodeTaintsPolicy (default Ignore) say which nodes count.
 import type { Selector } from "../../api/selectors.ts";
-import type { TopologySpreadConstraint } from "../../api/types/core-v1.ts";
+import type { Pod, TopologySpreadConstraint } from "../../api/types/core-v1.ts";
 import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
 import { untoleratedTaint } from "../../api/objects/taints.ts";
 import type { NodeInfo } from "../node-info.ts";
@@ -11,18 +11,30 @@ import type { PodView } from "../pod-view.ts";
 
 const name = "PodTopologySpread";
 
-interface SpreadConstraint {
+export interface SpreadConstraint {
   constraint: TopologySpreadConstraint;
   selector: Selector;
   /** Does the pod count for its own constraint? */
   self: number;
 }
 
+/** What holds for pods that have no constraints of their own. */
+export interface SpreadDefaults {
+  /** The reference's own, which ask for no label of a node. */
+  readonly system: boolean;
+  readonly constraints: readonly TopologySpreadConstraint[];
+  /** By which the pods are found that are spread together with this one; undefined: it belongs to nothing. */
+  selectorOf(pod: Pod): Selector | undefined;
+}
+
 export function spreadConstraints(
   { pod }: PodView,
   whenUnsatisfiable: string,
+  defaults: SpreadDefaults,
 ): SpreadConstraint[] {
-  return (pod.spec.topologySpreadConstraints ?? [])
+  if (!pod.spec.topologySpreadConstraints?.length)
+    return defaultConstraints(pod, whenUnsatisfiable, defaults);
+  return pod.spec.topologySpreadConstraints
     .filter((constraint) => constraint.whenUnsatisfiable === whenUnsatisfiable)
     .map((constraint) => {
       const selector = mergedSelector(pod, constraint);
@@ -32,6 +44,20 @@ export function spreadConstraints(
         self: selector.matches(pod.metadata.labels) ? 1 : 0,
       };
     });
+}
+
+function defaultConstraints(
+  pod: Pod,
+  whenUnsatisfiable: string,
+  { constraints, selectorOf }: SpreadDefaults,
+): SpreadConstraint[] {
+  const wanted = constraints.filter(
+    (constraint) => constraint.whenUnsatisfiable === whenUnsatisfiable,
+  );
+  const selector = wanted.length > 0 ? selectorOf(pod) : undefined;
+  if (!selector) return [];
+  const self = selector.matches(pod.metadata.labels) ? 1 : 0;
+  return wanted.map((constraint) => ({ constraint, selector, self }));
 }
 
 /** Does the node count for the constraint? */
@@ -60,6 +86,8 @@ export function matchingPods(
   namespace: string | undefined,
   node: NodeInfo,
 ): number {
+  // As in the reference, which takes a selector of everything for none.
+  if (selector.empty) return 0;
   let count = 0;
   for (const { pod } of node.pods.values())
     if (
@@ -71,7 +99,9 @@ export function matchingPods(
   return count;
 }
 
-export const podTopologySpread: FilterPlugin = {
+export const createTopologySpreadFilter = (
+  defaults: SpreadDefaults,
+): FilterPlugin => ({
   name,
   hints: [
     "node-added",
@@ -82,7 +112,7 @@ export const podTopologySpread: FilterPlugin = {
     "pod-removed",
   ],
   compile(view, cluster) {
-    const constraints = spreadConstraints(view, "DoNotSchedule");
+    const constraints = spreadConstraints(view, "DoNotSchedule", defaults);
     if (constraints.length === 0) return undefined;
     return filterOf(
       constraints.map((spread) => ({
@@ -91,7 +121,7 @@ export const podTopologySpread: FilterPlugin = {
       })),
     );
   },
-};
+});
 
 function countsByValue(
   spread: SpreadConstraint,

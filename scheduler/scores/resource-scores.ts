@@ -1,93 +1,149 @@
-// Scores by resources: least allocated, balanced use, and images that are there already.
+// Scores by what nodes have and pods ask for: how much or how little of a node is in use, by one of three strategies, and
+// how evenly.
+import type {
+  NodeResourcesBalancedAllocationArgs,
+  NodeResourcesFitArgs,
+  ResourceSpec,
+  ShapePoint,
+} from "../configuration/configuration-types.ts";
 import type { NodeInfo } from "../node-info.ts";
 import { maxScore } from "../plugin.ts";
 import type { ScorePlugin } from "../plugin.ts";
 
-const scored = ["cpu", "memory"] as const;
+type Amounts = ReadonlyMap<string, number>;
 
-/** Share of each scored resource that would be used with the pod on the node; absent where the node has none of it. */
-function fractions(
-  node: NodeInfo,
-  requests: ReadonlyMap<string, number>,
-  used: ReadonlyMap<string, number>,
-): number[] {
-  return scored.flatMap((name) => {
-    const capacity = node.allocatable.get(name) ?? 0;
-    if (capacity === 0) return [];
-    return [((used.get(name) ?? 0) + (requests.get(name) ?? 0)) / capacity];
-  });
+const isCountedForAll = (name: string): boolean =>
+  ["cpu", "memory", "ephemeral-storage"].includes(name);
+
+/** A resource as it would be with the pod on the node; a node without any has none of these. */
+interface Use {
+  readonly used: number;
+  readonly capacity: number;
+  readonly weight: number;
 }
 
-export const leastAllocated: ScorePlugin = {
-  name: "NodeResourcesFit",
-  weight: 1,
-  score: ({ scoredRequests }, nodes) =>
-    nodes.map((node) => {
-      const used = fractions(node, scoredRequests, node.scored);
-      if (used.length === 0) return 0;
-      const free = used.map((share) =>
-        share > 1 ? 0 : Math.floor((1 - share) * maxScore),
-      );
-      return Math.floor(free.reduce((sum, one) => sum + one, 0) / free.length);
-    }),
-};
+function usesOf(
+  node: NodeInfo,
+  resources: readonly ResourceSpec[],
+  asked: Amounts,
+  requested: Amounts,
+): Use[] {
+  const uses: Use[] = [];
+  for (const { name, weight = 1 } of resources) {
+    const capacity = node.allocatable.get(name) ?? 0;
+    const own = asked.get(name) ?? 0;
+    // Devices and the like only matter to those who ask for them.
+    if (capacity === 0 || (own === 0 && !isCountedForAll(name))) continue;
+    const used = (requested.get(name) ?? 0) + own;
+    uses.push({ used, capacity, weight });
+  }
+  return uses;
+}
 
-export const balancedAllocation: ScorePlugin = {
-  name: "NodeResourcesBalancedAllocation",
-  weight: 1,
-  score({ requests }, nodes) {
-    // A pod that asks for nothing can't unbalance anything.
-    if (!scored.some((name) => (requests.get(name) ?? 0) > 0)) return undefined;
-    return nodes.map((node) => {
-      const used = fractions(node, requests, node.requested).map((share) =>
-        Math.min(1, share),
-      );
-      const mean = used.reduce((sum, one) => sum + one, 0) / used.length;
-      const variance =
-        used.reduce((sum, one) => sum + (one - mean) ** 2, 0) / used.length;
-      return Math.floor((1 - Math.sqrt(variance)) * maxScore) || 0;
-    });
-  },
-};
+type ResourceScore = (use: Use) => number;
 
-const mebibyte = 1024 * 1024;
-const smallImages = 23 * mebibyte;
-const largeImagesPerContainer = 1000 * mebibyte;
+const leastAllocated: ResourceScore = ({ used, capacity }) =>
+  used > capacity ? 0 : Math.floor(((capacity - used) * maxScore) / capacity);
 
-export const imageLocality: ScorePlugin = {
-  name: "ImageLocality",
-  weight: 1,
-  score({ pod }, nodes, cluster) {
-    const { containers, initContainers = [] } = pod.spec;
-    const images = [...containers, ...initContainers].map((container) =>
-      withTag(container.image ?? ""),
+const mostAllocated: ResourceScore = ({ used, capacity }) =>
+  Math.floor((Math.min(used, capacity) * maxScore) / capacity);
+
+/** The score at a utilization in percent: straight lines between the points, level before the first and after the last. */
+function scoreByShape(shape: readonly ShapePoint[]): ResourceScore {
+  const points = shape.map(({ utilization, score }) => ({
+    utilization,
+    // A shape's scores go to 10.
+    score: (score * maxScore) / 10,
+  }));
+  return ({ used, capacity }) => {
+    const at = used > capacity ? 100 : Math.floor((used * 100) / capacity);
+    const next = points.findIndex(({ utilization }) => at <= utilization);
+    if (next < 0) return points.at(-1)!.score;
+    const [from, to] = [points[next - 1], points[next]!];
+    if (!from) return to.score;
+    return (
+      from.score +
+      Math.trunc(
+        ((to.score - from.score) * (at - from.utilization)) /
+          (to.utilization - from.utilization),
+      )
     );
-    const all = cluster.nodes();
-    // An image many nodes have is weighed more: it is less of a reason to crowd on one node.
-    const spread = new Map(
-      [...new Set(images)].map((image) => [
-        image,
-        all.filter((node) => node.images.has(image)).length / all.length,
-      ]),
-    );
-    if ([...spread.values()].every((share) => share === 0)) return undefined;
-    const most = largeImagesPerContainer * images.length;
-    return nodes.map((node) => {
-      const present = images.reduce(
-        (sum, image) =>
-          sum + (node.images.get(image) ?? 0) * (spread.get(image) ?? 0),
-        0,
-      );
-      const bounded = Math.min(Math.max(present, smallImages), most);
-      return Math.floor(
-        (maxScore * (bounded - smallImages)) / (most - smallImages),
-      );
-    });
-  },
-};
+  };
+}
 
-function withTag(image: string): string {
-  return image.lastIndexOf(":") <= image.lastIndexOf("/")
-    ? `${image}:latest`
-    : image;
+function weightedMean(
+  uses: readonly Use[],
+  scoreOf: ResourceScore,
+): { sum: number; weights: number } {
+  let [sum, weights] = [0, 0];
+  for (const use of uses) {
+    sum += scoreOf(use) * use.weight;
+    weights += use.weight;
+  }
+  return { sum, weights };
+}
+
+/** By ratio a resource that scores nothing does not count, and the mean is rounded. */
+function ratioMean(uses: readonly Use[], scoreOf: ResourceScore): number {
+  const { sum, weights } = weightedMean(
+    uses.filter((use) => scoreOf(use) > 0),
+    scoreOf,
+  );
+  return weights === 0 ? 0 : Math.round(sum / weights);
+}
+
+function wholeMean(uses: readonly Use[], scoreOf: ResourceScore): number {
+  const { sum, weights } = weightedMean(uses, scoreOf);
+  return weights === 0 ? 0 : Math.floor(sum / weights);
+}
+
+export function createAllocationScore(
+  { scoringStrategy }: NodeResourcesFitArgs,
+  weight: number,
+): ScorePlugin {
+  const {
+    type,
+    resources = [],
+    requestedToCapacityRatio,
+  } = scoringStrategy ?? {};
+  const shape = requestedToCapacityRatio?.shape ?? [];
+  const [mean, scoreOf] =
+    type === "RequestedToCapacityRatio"
+      ? [ratioMean, scoreByShape(shape)]
+      : [wholeMean, type === "MostAllocated" ? mostAllocated : leastAllocated];
+  return {
+    name: "NodeResourcesFit",
+    weight,
+    score: ({ scoredRequests }, nodes) =>
+      nodes.map((node) =>
+        mean(usesOf(node, resources, scoredRequests, node.scored), scoreOf),
+      ),
+  };
+}
+
+export function createBalanceScore(
+  { resources = [] }: NodeResourcesBalancedAllocationArgs,
+  weight: number,
+): ScorePlugin {
+  return {
+    name: "NodeResourcesBalancedAllocation",
+    weight,
+    score: ({ requests }, nodes) =>
+      nodes.map((node) => {
+        const shares = usesOf(node, resources, requests, node.requested).map(
+          ({ used, capacity }) => Math.min(1, used / capacity),
+        );
+        return Math.floor((1 - deviation(shares)) * maxScore);
+      }),
+  };
+}
+
+function deviation(shares: readonly number[]): number {
+  if (shares.length < 2) return 0;
+  // Exact, where the square root of squares is not.
+  if (shares.length === 2) return Math.abs(shares[0]! - shares[1]!) / 2;
+  const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length;
+  return Math.sqrt(
+    shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / shares.length,
+  );
 }

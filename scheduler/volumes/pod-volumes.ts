@@ -15,9 +15,6 @@ import type { NodeInfo } from "../node-info.ts";
 import { selectedNodeAnnotation, type ClaimPlan } from "./claim-plan.ts";
 import type { StorageState } from "./storage-state.ts";
 
-/** As the reference's plug-in waits. */
-const bindTimeoutMs = 600_000;
-
 interface PodVolumesOptions {
   readonly client: Client;
   readonly clock: Clock;
@@ -40,8 +37,13 @@ export class PodVolumes {
   /**
    * Takes what the pod needs on the node, in the turn of the decision; the result binds it. undefined: all claims are
    * bound already.
+   * @param timeoutMs how long the binding may take
    */
-  reserve(pod: Pod, info: NodeInfo): (() => Promise<void>) | undefined {
+  reserve(
+    pod: Pod,
+    info: NodeInfo,
+    timeoutMs: number,
+  ): (() => Promise<void>) | undefined {
     const { state } = this.#options;
     const unbound = state
       .claimsOf(pod)
@@ -52,10 +54,14 @@ export class PodVolumes {
     const release = state.take(
       plan.bind.map(({ volume }) => volume.metadata.name),
     );
-    return () => this.#bind(plan, info).finally(release);
+    return () => this.#bind(plan, info, timeoutMs).finally(release);
   }
 
-  async #bind(plan: ClaimPlan, info: NodeInfo): Promise<void> {
+  async #bind(
+    plan: ClaimPlan,
+    info: NodeInfo,
+    timeoutMs: number,
+  ): Promise<void> {
     const { client } = this.#options;
     for (const { claim, volume } of plan.bind) {
       const bound = volumeBoundTo(volume, claim);
@@ -77,10 +83,10 @@ export class PodVolumes {
           },
         });
     }
-    await this.#bound(plan, info);
+    await this.#bound(plan, info, timeoutMs);
   }
 
-  #bound(plan: ClaimPlan, info: NodeInfo): Promise<void> {
+  #bound(plan: ClaimPlan, info: NodeInfo, timeoutMs: number): Promise<void> {
     const { clock, state } = this.#options;
     const waiting = new Map(
       [...plan.bind.map(({ claim }) => claim), ...plan.provision].map(
@@ -108,7 +114,7 @@ export class PodVolumes {
         if (state === "bound") waiting.delete(key);
         if (waiting.size === 0) end();
       };
-      const timer = clock.after(bindTimeoutMs, () =>
+      const timer = clock.after(timeoutMs, () =>
         end(new Error("binding volumes: context deadline exceeded")),
       );
       this.#waits.add(end);
