@@ -7,7 +7,7 @@ import {
   createLeaderElection,
   type LeaderElection,
 } from "../client/leader-election.ts";
-import { createScheduler } from "../scheduler/scheduler.ts";
+import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts";
 import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import type { OptionValues } from "./options/parse.ts";
@@ -17,6 +17,10 @@ import { leaderLease } from "./parts/leader-lease.ts";
 import { openOwnPort } from "./parts/own-port.ts";
 import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
+import {
+  planScheduler,
+  writeConfiguration,
+} from "./parts/scheduler/scheduler-plan.ts";
 
 function candidacy(
   values: OptionValues,
@@ -41,17 +45,32 @@ export async function runScheduler(
     about: "The scheduler, against any conforming API server.",
   });
   if (!start) return 0;
-  const { values, logger } = start;
-  const featureGates = gatesOfPart(values, (text) => logger.warn(text));
+  const { logger } = start;
+  const featureGates = gatesOfPart(start.values, (text) => logger.warn(text));
+  const plan = await planScheduler(start.values, featureGates);
+  const { values, configuration } = plan;
+  for (const warning of plan.warnings) logger.warn(warning);
+  const writeTo = values.optionalText("write-config-to");
+  if (writeTo !== undefined) {
+    writeConfiguration(writeTo, configuration);
+    return 0;
+  }
   const client = await connectClient(values, logger, featureGates);
   const metrics = new PartMetrics();
-  const scheduler = createScheduler({
-    client,
-    clock: systemClock,
-    logger: logger.child({ part: "scheduler" }),
-    featureGates,
-    onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
-  });
+  // What it needs to know is read as soon as there is a scheduler, even while another one leads.
+  const make = (): Scheduler =>
+    createScheduler({
+      client,
+      clock: systemClock,
+      logger: logger.child({ part: "scheduler" }),
+      featureGates,
+      configuration,
+      initialBackoffMs: plan.initialBackoffMs,
+      maxUnschedulableMs: plan.maxUnschedulableMs,
+      onAttempt: (result, durationMs, profile) =>
+        metrics.attempt(result, durationMs, profile),
+    });
+  let scheduler = configuration.delayCacheUntilActive ? undefined : make();
   const election = candidacy(values, client, logger);
   const ownPort = await openOwnPort(values, logger, {
     name: "scheduler",
@@ -64,7 +83,7 @@ export async function runScheduler(
       async stop() {
         stopping = true;
         await ownPort.stop();
-        await scheduler.stop();
+        await scheduler?.stop();
         await election?.stop();
         await client.close();
       },
@@ -77,7 +96,7 @@ export async function runScheduler(
       () => {
         if (stopping) return;
         logger.info("leads; the scheduler runs");
-        void scheduler.start();
+        void (scheduler ??= make()).start();
         void election.lost.then(() => {
           if (stopping) return;
           logger.error("leadership was lost: ending");
@@ -87,7 +106,7 @@ export async function runScheduler(
       () => undefined,
     );
   } else {
-    await scheduler.start();
+    await (scheduler ??= make()).start();
     logger.info("the scheduler runs");
   }
   notifySystemd("READY=1", logger);

@@ -18,6 +18,7 @@ import type { NetworkPlan } from "../parts/network/network-plan.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import type { startNodeNetwork } from "../parts/network/node-network.ts";
 import { NodeRangesSource } from "../parts/network/node-ranges.ts";
+import type { SchedulerPlan } from "../parts/scheduler/scheduler-plan.ts";
 import { checkAuthority } from "./authority-check.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import type { startControllers } from "./controllers-part.ts";
@@ -56,9 +57,9 @@ export function loadParts(wanted: (part: PartName) => boolean): PartModules {
 interface ClusterComposition {
   /** Options of `orbit server`. */
   values: OptionValues;
-  /** Options of --controller-manager-arg and --scheduler-arg. */
+  /** Options of --controller-manager-arg. */
   controllerValues: OptionValues;
-  schedulerValues: OptionValues;
+  schedulerPlan: SchedulerPlan;
   store: Store;
   pki: ClusterPki;
   /** The user's own serving pair; default: the PKI's. */
@@ -179,7 +180,7 @@ export async function composeCluster(
   if (modules.scheduler)
     await (
       await modules.scheduler
-    ).startScheduler(context, options.schedulerValues);
+    ).startScheduler(context, options.schedulerPlan);
   const dataDirectory = options.node?.dataDirectory ?? "";
   const ranges = new NodeRangesSource(
     options.node?.podCidrs ?? [],

@@ -1,18 +1,13 @@
 // The scheduler inside a composed cluster. A file of its own, so that its modules are read only where it runs.
 import { createScheduler } from "../../scheduler/scheduler.ts";
-import type { OptionValues } from "../options/parse.ts";
-import {
-  emulatedVersionOf,
-  featureGatesOf,
-} from "../parts/api/emulated-version.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
+import type { SchedulerPlan } from "../parts/scheduler/scheduler-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 import { electionOf, startPart } from "./elected-part.ts";
 
-/** @param options of --scheduler-arg */
 export async function startScheduler(
   cluster: ClusterContext,
-  options: OptionValues,
+  plan: SchedulerPlan,
 ): Promise<void> {
   const { values, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
@@ -23,22 +18,22 @@ export async function startScheduler(
   };
   await startPart(started, {
     ...shared,
-    lease: electionOf(values, options, "kube-scheduler"),
+    lease: electionOf(values, plan.values, "kube-scheduler"),
     create: () =>
       createScheduler({
         ...shared,
-        // One program: what is on in the API server is on here, unless the scheduler's own option says otherwise.
-        featureGates: {
-          ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
-          ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
-        },
-        onAttempt: (result, durationMs) => metrics.attempt(result, durationMs),
+        featureGates: plan.gates,
+        configuration: plan.configuration,
+        initialBackoffMs: plan.initialBackoffMs,
+        maxUnschedulableMs: plan.maxUnschedulableMs,
+        onAttempt: (result, durationMs, profile) =>
+          metrics.attempt(result, durationMs, profile),
       }),
   });
   await cluster.openPort({
     option: "scheduler-port",
     what: "the scheduler's port",
     metrics,
-    values: options,
+    values: plan.values,
   });
 }

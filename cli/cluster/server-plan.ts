@@ -12,6 +12,10 @@ import { UsageError } from "../options/table.ts";
 import { addressInRange, nodePodCidr } from "../parts/addresses.ts";
 import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
+import {
+  emulatedVersionOf,
+  featureGatesOf,
+} from "../parts/api/emulated-version.ts";
 import { makeDirectory } from "../parts/directories.ts";
 import {
   networkPlan,
@@ -27,6 +31,10 @@ import {
 } from "../parts/network/wireguard-check.ts";
 import { givenServingPair } from "../parts/option-files.ts";
 import {
+  planScheduler,
+  type SchedulerPlan,
+} from "../parts/scheduler/scheduler-plan.ts";
+import {
   loadBalancerPlan,
   type LoadBalancerPlan,
 } from "./load-balancer-plan.ts";
@@ -40,7 +48,7 @@ export interface ServerPlan {
   readonly disabled: ReadonlySet<string>;
   readonly serviceCidr: string;
   readonly controllerValues: OptionValues;
-  readonly schedulerValues: OptionValues;
+  readonly schedulerPlan: SchedulerPlan;
   readonly node: NodePlan;
   /** Undefined: the machine is no node, or proxy and DNS are left out. */
   readonly network: NetworkPlan | undefined;
@@ -108,11 +116,11 @@ function ownPorts(values: OptionValues, agent: OptionValues): number[] {
   ];
 }
 
-/** The options of --controller-manager-arg and --scheduler-arg. */
-export function partValues(values: OptionValues): {
-  controllerValues: OptionValues;
-  schedulerValues: OptionValues;
-} {
+/** What --controller-manager-arg and --scheduler-arg ask for. */
+export async function planParts(
+  values: OptionValues,
+  logger: Logger,
+): Promise<{ controllerValues: OptionValues; schedulerPlan: SchedulerPlan }> {
   const controllerValues = partArguments(
     values,
     "controller-manager-arg",
@@ -123,10 +131,18 @@ export function partValues(values: OptionValues): {
       throw new UsageError(
         `--controller-manager-arg: --${name}: its controllers are no other manager's: only \`orbit controller-manager\` takes part in a migration`,
       );
-  return {
-    controllerValues,
-    schedulerValues: partArguments(values, "scheduler-arg", schedulerOptions),
-  };
+  const own = partArguments(values, "scheduler-arg", schedulerOptions);
+  if (own.isSet("write-config-to"))
+    throw new UsageError(
+      "--scheduler-arg: write-config-to is for `orbit scheduler` alone",
+    );
+  // One program: what is on in the API server is on here, unless the scheduler's own option says otherwise.
+  const schedulerPlan = await planScheduler(own, {
+    ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+    ...featureGatesOf(own, "1.32", (text) => logger.warn(text)),
+  });
+  for (const warning of schedulerPlan.warnings) logger.warn(warning);
+  return { controllerValues, schedulerPlan };
 }
 
 /** Where the administrator's kubeconfig goes; its directory is there afterwards. */
@@ -177,11 +193,11 @@ export async function planServer(
     values.list("service-cluster-ip-range")[0] ?? "10.43.0.0/16";
   const ownServing = givenServingPair(values);
   const agentArguments = partArguments(values, "agent-arg", agentOptions);
-  const parts = partValues(values);
+  const parts = await planParts(values, logger);
   const withoutEffect = [
     agentArguments,
     parts.controllerValues,
-    parts.schedulerValues,
+    parts.schedulerPlan.values,
   ].flatMap((part) => part.withoutEffect());
   if (withoutEffect.length > 0)
     logger.warn(

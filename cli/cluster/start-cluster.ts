@@ -16,7 +16,7 @@ import { serverOptions } from "../options/server.ts";
 import { scheduledSnapshots } from "../parts/api/snapshots.ts";
 import { composeCluster, loadParts } from "./compose-cluster.ts";
 import { loadBalancerPlan } from "./load-balancer-plan.ts";
-import { partValues } from "./server-plan.ts";
+import { planParts } from "./server-plan.ts";
 import { Started } from "./started.ts";
 
 export interface ClusterOptions {
@@ -70,6 +70,7 @@ export async function startCluster(
   const values = parseOptions(serverOptions, options.args ?? []);
   values.refuseUnbuilt();
   const wanted = { ...options, agent: false, network: false };
+  const parts = await planParts(values, logger);
   const modules = loadParts((part) => wanted[part] !== false);
   const kind = "memory";
   // Refuses these options by name: the state is in memory.
@@ -80,7 +81,7 @@ export async function startCluster(
   try {
     const cluster = await composeCluster({
       values,
-      ...partValues(values),
+      ...parts,
       store: createMemoryStore({ clock }),
       pki,
       modules,

@@ -143,7 +143,7 @@ async function startParts(
   const cluster = await composeCluster({
     values,
     controllerValues: plan.controllerValues,
-    schedulerValues: plan.schedulerValues,
+    schedulerPlan: plan.schedulerPlan,
     store,
     pki,
     ...(ownServing ? { serving: ownServing } : {}),

@@ -124,6 +124,30 @@ export class OptionValues {
     );
   }
 
+  /** These values, but as if the options named had not been given. */
+  without(names: readonly string[]): OptionValues {
+    const kept = [...this.given].filter(([name]) => !names.includes(name));
+    return new OptionValues(
+      this.table,
+      new Map(kept),
+      this.file,
+      this.operands,
+      this.afterDashes,
+    );
+  }
+
+  /** These values under others, which are read as on the command line. */
+  underTexts(texts: ReadonlyMap<string, string>): OptionValues {
+    return this.under(
+      new Map(
+        [...texts].map(([name, text]) => [
+          name,
+          parseOptionValue(this.#spec(name), text),
+        ]),
+      ),
+    );
+  }
+
   /** Harmless options that were set and do nothing so far. */
   withoutEffect(): readonly string[] {
     return [...this.#unbuilt("harmless"), ...this.#unbuilt("moot")].map(

@@ -26,7 +26,25 @@ const table: OptionTable = [
       { min: 0, max: 65535 },
     ),
     option("bind-address", "string", "0.0.0.0", "Address of the HTTPS port."),
-    option("config", "string", "", "KubeSchedulerConfiguration file."),
+    option(
+      "config",
+      "string",
+      "",
+      "KubeSchedulerConfiguration file (kubescheduler.config.k8s.io/v1). Beside it the options of leader election count; --kubeconfig, --kube-api-content-type, --kube-api-qps, --kube-api-burst and --profiling do not: the file says that.",
+    ),
+    option(
+      "write-config-to",
+      "string",
+      "",
+      "File that the configuration is written to, with its defaults; the program ends then. Without meaning inside of `orbit server`.",
+    ),
+    option(
+      "pod-max-in-unschedulable-pods-duration",
+      "duration",
+      "5m",
+      "How long a pod that fits nowhere waits for an event before it is tried again.",
+      { min: 1 },
+    ),
   ),
   apiClientOptions("50", "100"),
   leaderElectionOptions,
@@ -39,6 +57,9 @@ const table: OptionTable = [
 
 const usedSchedulerOptions: readonly string[] = [
   ...usedPortOptions,
+  "config",
+  "write-config-to",
+  "pod-max-in-unschedulable-pods-duration",
   "feature-gates",
   "emulated-version",
   "leader-elect",

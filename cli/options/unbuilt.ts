@@ -75,10 +75,7 @@ export const unbuiltControllerManagerOptions: UnbuiltOptions = {
 };
 
 export const unbuiltSchedulerOptions: UnbuiltOptions = {
-  restricts: {
-    // Profiles say where pods may not go.
-    config: "",
-  },
+  restricts: {},
   harmless: [],
   moot: contention,
 };
