@@ -4,47 +4,19 @@ import type {
   Authorizer,
   UserInfo,
 } from "../../api/contracts.ts";
-import { errors, type FieldError } from "../../api/errors.ts";
-import { fieldErrors, invalidEach } from "../../api/field-errors.ts";
-import { goSyntax } from "../../api/go-syntax.ts";
-import { labelKeyProblems } from "../../api/names.ts";
+import { errors } from "../../api/errors.ts";
 import { escapeFieldValue } from "../../api/selectors.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { PolicyRule } from "../../api/types/rbac-v1.ts";
 import type { VirtualResource } from "../resources/strategy.ts";
+import {
+  refuseBadReview,
+  type ReviewKind,
+  type ReviewSpec,
+  type SelectorAttributes,
+} from "./review-validation.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { SUPERUSER_GROUP } from "./union-authorizer.ts";
-
-const GROUP = "authorization.k8s.io";
-
-interface SelectorAttributes {
-  rawSelector?: string;
-  requirements?: { key: string; operator: string; values?: string[] }[];
-}
-
-interface ReviewSpec {
-  resourceAttributes?: {
-    namespace?: string;
-    verb?: string;
-    group?: string;
-    version?: string;
-    resource?: string;
-    subresource?: string;
-    name?: string;
-    fieldSelector?: SelectorAttributes;
-    labelSelector?: SelectorAttributes;
-  };
-  nonResourceAttributes?: { path?: string; verb?: string };
-  user?: string;
-  groups?: string[];
-  uid?: string;
-  extra?: Record<string, string[]>;
-}
-
-type ReviewKind =
-  | "SubjectAccessReview"
-  | "SelfSubjectAccessReview"
-  | "LocalSubjectAccessReview";
 
 export function createAccessReview(
   kind: ReviewKind,
@@ -75,101 +47,6 @@ export function createAccessReview(
       return { ...object, status } as AnyObject;
     },
   };
-}
-
-function refuseBadReview(
-  kind: ReviewKind,
-  spec: ReviewSpec,
-  object: Readonly<AnyObject>,
-): void {
-  const problems: FieldError[] = [];
-  const invalid = (field: string, value: string, text: string): void => {
-    problems.push({
-      type: "FieldValueInvalid",
-      field,
-      detail: `Invalid value: ${value}: ${text}`,
-    });
-  };
-  const { resourceAttributes, nonResourceAttributes } = spec;
-  const nonResource = goSyntax(
-    "authorization.NonResourceAttributes",
-    nonResourceAttributes,
-  );
-  if (resourceAttributes && nonResourceAttributes) {
-    invalid(
-      "spec.nonResourceAttributes",
-      nonResource,
-      "cannot be specified in combination with resourceAttributes",
-    );
-  }
-  if (!resourceAttributes && !nonResourceAttributes) {
-    invalid(
-      "spec.resourceAttributes",
-      '"null"',
-      "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-    );
-  }
-  if (
-    kind !== "SelfSubjectAccessReview" &&
-    !spec.user &&
-    (spec.groups ?? []).length === 0
-  ) {
-    invalid(
-      "spec.user",
-      '""',
-      "at least one of user or group must be specified",
-    );
-  }
-  problems.push(...selectorProblems(resourceAttributes ?? {}));
-  if (kind === "LocalSubjectAccessReview" && resourceAttributes) {
-    const { namespace } = object.metadata;
-    if (resourceAttributes.namespace !== namespace) {
-      invalid(
-        "spec.resourceAttributes.namespace",
-        JSON.stringify(resourceAttributes.namespace ?? ""),
-        "must match metadata.namespace",
-      );
-    }
-  }
-  if (kind === "LocalSubjectAccessReview" && nonResourceAttributes)
-    invalid(
-      "spec.nonResourceAttributes",
-      nonResource,
-      "disallowed on this kind of request",
-    );
-  if (problems.length > 0)
-    throw errors.invalid({ group: GROUP, kind: "" }, "", problems);
-}
-
-/** Selectors are given as text or in parts, not both. */
-function selectorProblems(
-  attributes: NonNullable<ReviewSpec["resourceAttributes"]>,
-): FieldError[] {
-  return (["fieldSelector", "labelSelector"] as const).flatMap((name) => {
-    const selector = attributes[name];
-    if (!selector) return [];
-    const field = `spec.resourceAttributes.${name}`;
-    const { rawSelector, requirements = [] } = selector;
-    return [
-      ...(rawSelector && requirements.length > 0
-        ? [
-            fieldErrors.invalid(
-              `${field}.rawSelector`,
-              rawSelector,
-              "may not specified at the same time as requirements",
-            ),
-          ]
-        : []),
-      ...(name === "labelSelector" ? requirements : []).flatMap(
-        ({ key }, index) =>
-          invalidEach(
-            `${field}.requirements[${index}].key`,
-            key,
-            labelKeyProblems(key),
-          ),
-      ),
-    ];
-  });
 }
 
 function attributesOf(spec: ReviewSpec, user: UserInfo): AccessAttributes {

@@ -111,33 +111,7 @@ export function labelSelector(
     selector.matchExpressions ?? []
   ).entries()) {
     const path = `${field}.matchExpressions[${index}]`;
-    const count = values?.length ?? 0;
-    if (operator === "In" || operator === "NotIn") {
-      if (count === 0) {
-        problems.push(
-          fieldErrors.required(
-            `${path}.values`,
-            "must be specified when `operator` is 'In' or 'NotIn'",
-          ),
-        );
-      }
-    } else if (operator === "Exists" || operator === "DoesNotExist") {
-      if (count > 0) {
-        problems.push(
-          fieldErrors.forbidden(
-            `${path}.values`,
-            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-          ),
-        );
-      }
-    } else
-      problems.push(
-        fieldErrors.invalid(
-          `${path}.operator`,
-          operator,
-          "not a valid selector operator",
-        ),
-      );
+    problems.push(...operatorProblems(path, operator, values));
     problems.push(...invalidEach(`${path}.key`, key, labelKeyProblems(key)));
     for (const [at, value] of (values ?? []).entries()) {
       problems.push(
@@ -150,6 +124,46 @@ export function labelSelector(
     }
   }
   return problems;
+}
+
+/**
+ * What is wrong with a requirement of a selector beside its key.
+ * @param unknown whether operators that are not known are let through, as those of newer clients
+ */
+export function operatorProblems(
+  path: string,
+  operator: string,
+  values: readonly string[] = [],
+  unknown = false,
+): Problems {
+  const field = `${path}.values`;
+  if (operator === "In" || operator === "NotIn")
+    return values.length > 0
+      ? []
+      : [
+          fieldErrors.required(
+            field,
+            "must be specified when `operator` is 'In' or 'NotIn'",
+          ),
+        ];
+  if (operator === "Exists" || operator === "DoesNotExist")
+    return values.length === 0
+      ? []
+      : [
+          fieldErrors.forbidden(
+            field,
+            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+          ),
+        ];
+  return unknown
+    ? []
+    : [
+        fieldErrors.invalid(
+          `${path}.operator`,
+          operator,
+          "not a valid selector operator",
+        ),
+      ];
 }
 
 /** `example.com/name`: a domain and a path. */
