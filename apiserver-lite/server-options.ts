@@ -117,6 +117,8 @@ export interface ApiServerOptions {
   /** As RegistryOptions say. */
   readonly uncached?: RegistryOptions["uncached"];
   readonly sealOf?: RegistryOptions["sealOf"];
+  /** Undefined: nothing is traced. */
+  readonly tracer?: RegistryOptions["tracer"];
   readonly garbageCollection?: boolean;
   readonly shutdownDelayMs?: number;
   readonly shutdownSendRetryAfter?: boolean;

@@ -109,7 +109,9 @@ export function wire(
   const health = new HealthResults();
   const webhookClients =
     parts.webhookClients ??
-    new WebhookClients({ state: registry, clock, loopback });
+    new WebhookClients({
+      ...{ state: registry, clock, loopback, tracer: options.tracer },
+    });
   const customDefinitions = new CustomDefinitions({
     state: registry,
     kinds: registry.kinds,
@@ -153,6 +155,10 @@ export function wire(
     strictTransportSecurity: options.strictTransportSecurity,
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
     auditor: options.auditor,
+    tracing: options.tracer && {
+      tracer: options.tracer,
+      scheme: options.tls ? "https" : "http",
+    },
     observe,
     loopWatch,
     refusing: running.refusing,
@@ -214,6 +220,7 @@ function createState(
       parts.strategyFor?.(group, resource) ?? builtin(group, resource),
     featureGates: options.featureGates ?? {},
     ...{ uncached: options.uncached, sealOf: options.sealOf },
+    tracer: options.tracer,
     garbageCollection: options.garbageCollection ?? true,
     ...(options.deleteCollectionWorkers
       ? { deleteCollectionWorkers: options.deleteCollectionWorkers }
@@ -249,6 +256,7 @@ function createAggregator(
     {
       state: registry,
       ...{ catalogue, clock, logger, slices },
+      tracer: registry.options.tracer,
       withUid: registry.gate("RemoteRequestHeaderUID"),
       ownPlace: () =>
         listen && port() > 0

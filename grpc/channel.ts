@@ -80,12 +80,22 @@ export interface GrpcTls {
   readonly key?: Buffer | string;
 }
 
+/** Of one call: what the peer is shown, and the call's end. */
+interface GrpcTrace {
+  readonly headers: Readonly<Record<string, string>>;
+  end(error?: unknown, attributes?: Readonly<Record<string, number>>): void;
+}
+
+/** Called with the path of each unary call. */
+export type GrpcTracing = (path: string) => GrpcTrace;
+
 interface GrpcChannelOptions {
   /** `unix:///path` or `host:port`. */
   readonly target: string;
   readonly codec: WireCodec;
   /** Undefined: plain text. */
   readonly tls?: GrpcTls | undefined;
+  readonly trace?: GrpcTracing | undefined;
   /** grpc-js's own names. */
   readonly settings: Grpc.ChannelOptions;
 }
@@ -102,14 +112,16 @@ export class GrpcChannel {
   readonly #library: GrpcLibrary;
   readonly #client: Grpc.Client;
   readonly #codec: WireCodec;
+  readonly #trace: GrpcTracing | undefined;
 
   /** Connects with the first call. */
   constructor(
     library: GrpcLibrary,
-    { target, codec, tls, settings }: GrpcChannelOptions,
+    { target, codec, tls, trace, settings }: GrpcChannelOptions,
   ) {
     this.#library = library;
     this.#codec = codec;
+    this.#trace = trace;
     this.#client = new library.Client(
       target,
       tls
@@ -134,15 +146,19 @@ export class GrpcChannel {
     request: object,
     options: GrpcCallOptions = {},
   ): Promise<T> {
+    const traced = this.#trace?.(method.path);
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
         method.path,
         this.#encoder(method),
         this.#decoder(method),
         request,
-        this.#metadata(options),
+        this.#metadata(options, traced?.headers),
         deadlineOf(options),
         (error, response) => {
+          traced?.end(error ?? undefined, {
+            "rpc.grpc.status_code": error?.code ?? 0,
+          });
           if (error) reject(error);
           else resolve(response as T);
         },
@@ -188,13 +204,14 @@ export class GrpcChannel {
     });
   }
 
-  #metadata({
-    metadata = {},
-    waitForReady = false,
-  }: GrpcCallOptions): Grpc.Metadata {
+  #metadata(
+    { metadata = {}, waitForReady = false }: GrpcCallOptions,
+    more: Readonly<Record<string, string>> = {},
+  ): Grpc.Metadata {
     const values = new this.#library.Metadata({ waitForReady });
     for (const [name, value] of Object.entries(metadata))
       values.set(name, value);
+    for (const name in more) values.set(name, more[name]!);
     return values;
   }
 

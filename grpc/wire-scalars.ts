@@ -94,6 +94,14 @@ export const scalars: ReadonlyMap<string, Scalar> = new Map([
     ),
   ],
   [
+    "fixed64",
+    scalar(
+      1,
+      (writer, value) => writer.fixed64(value as number),
+      (reader) => toNumber(reader.fixed64()),
+    ),
+  ],
+  [
     "string",
     scalar(
       2,

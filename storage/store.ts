@@ -10,6 +10,8 @@
 // resolves only after it is durable, and after its event has been given to every listener. Listeners see events in
 // revision order with no gap.
 
+import type { GrpcTracing } from "../grpc/channel.ts";
+
 export interface StoredValue {
   readonly key: string;
   readonly value: Uint8Array;
@@ -87,6 +89,8 @@ export interface Store {
    * where single writes are as fast.
    */
   writeNew?(entries: readonly NewEntry[]): Promise<boolean>;
+  /** Traces the calls of a server that are made from now on; undefined where none is called. */
+  traceCalls?(tracing: GrpcTracing): void;
   /** Bytes the database takes, as last asked; undefined where the engine does not ask. */
   readonly databaseBytes?: number | undefined;
   /** Events with revision > afterRevision, then the live ones. Returns a function that stops listening. */

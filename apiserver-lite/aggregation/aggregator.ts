@@ -7,6 +7,7 @@ import type { UserInfo } from "../../api/contracts.ts";
 import type { GroupVersionResource } from "../../api/object.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
+import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { Logger } from "pino";
 import type { Transport } from "../../client/transport.ts";
 import { Tunnels } from "../proxy/tunnels.ts";
@@ -59,6 +60,8 @@ interface AggregatorParts {
   /** UIDs of users are passed on. */
   readonly withUid: boolean;
   readonly ownPlace: ResolverOptions["ownPlace"];
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export class Aggregator {
@@ -102,6 +105,7 @@ export class Aggregator {
     });
     this.#tunnels = new Tunnels(options.maxBytesPerSecond);
     this.#proxy = new ExtensionProxy({
+      tracer: parts.tracer,
       tunnels: this.#tunnels,
       withUid,
       ownIdentity: options.identityFields ?? { names: [], prefixes: [] },

@@ -9,6 +9,7 @@ import type {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { Place } from "./extension-server.ts";
 import type { HttpRequest } from "../serving/http-request.ts";
 import { PlainAnswer } from "../request/route.ts";
@@ -28,6 +29,8 @@ interface ExtensionProxyOptions {
     readonly prefixes: readonly string[];
   };
   readonly rejectRedirects: boolean;
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Where a request goes. */
@@ -193,14 +196,22 @@ export class ExtensionProxy {
     upgrading: boolean,
   ): ClientRequest {
     const { method, url } = request.exchange;
+    const traced = this.options.tracer?.call(`HTTP ${method}`, {
+      "http.method": method,
+      "http.url": `https://${place.host}:${place.port}${url}`,
+    });
     try {
-      return server.request(place, {
-        method,
-        path: url,
-        headers: this.#headers(request, upgrading),
-        upgrading,
+      const outgoing = server.request(place, {
+        ...{ method, path: url, upgrading },
+        headers: { ...this.#headers(request, upgrading), ...traced?.headers },
       });
+      if (traced)
+        outgoing
+          .once("error", (error) => traced.end(error))
+          .once("close", () => traced.end());
+      return outgoing;
     } catch (error) {
+      traced?.end(error);
       // A user's name can have characters that no header field may have.
       throw unreachable(error, place);
     }

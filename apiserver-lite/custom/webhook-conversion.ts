@@ -65,7 +65,11 @@ export function webhookConversion(
         pause,
       );
       const answer = await clients
-        .post(clientConfig ?? {}, review, { timeoutMs, signal })
+        .traced(
+          "Call conversion webhook",
+          () => ({ UID: uid, "desired-api-version": apiVersion }),
+          () => clients.post(clientConfig ?? {}, review, { timeoutMs, signal }),
+        )
         .catch((error: unknown) =>
           refuse(`failed: ${(error as Error).message}`),
         );

@@ -39,7 +39,28 @@ async function convert(
   return { ...outcome, listed: { ...outcome.listed, entries } };
 }
 
+const handlers: Readonly<Record<string, string>> = {
+  ...{ get: "Get", list: "List", create: "Create", update: "Update" },
+  ...{ patch: "Patch", delete: "Delete", deletecollection: "Delete" },
+};
+
 function performVerb(request: RequestContext): Outcome | Promise<Outcome> {
+  const { tracer } = request.registry.options;
+  if (!tracer) return performPlain(request);
+  const { verb, info, userAgent } = request;
+  return tracer.child(
+    handlers[verb] ?? verb,
+    () => ({
+      ...{ "api-group": info.group, "api-version": info.version, verb },
+      ...{ namespace: request.namespace, name: request.name },
+      ...{ resource: info.resource, subresource: info.subresource },
+      "user-agent": userAgent,
+    }),
+    () => performPlain(request),
+  );
+}
+
+function performPlain(request: RequestContext): Outcome | Promise<Outcome> {
   if (request.name !== "" && request.endpoint.stored)
     checkPathName(request.name);
   switch (request.verb) {

@@ -28,6 +28,7 @@ import {
   cacheControlFilter,
   strictTransportFilter,
 } from "./filters/response-headers.ts";
+import { tracingFilter, type RequestTracing } from "./filters/tracing.ts";
 import { shutdownFilter, type Refusing } from "./filters/shutdown-refusal.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { type Delegate, PathDelegate, Router } from "./router.ts";
@@ -51,6 +52,8 @@ interface FrontOptions {
   readonly observe: Observer | undefined;
   readonly loopWatch: LoopWatch | undefined;
   readonly auditor: Auditor | undefined;
+  /** Undefined: nothing is traced. */
+  readonly tracing?: RequestTracing | undefined;
   /** While the server shuts down new requests are refused. */
   readonly refusing: Refusing;
 }
@@ -79,6 +82,13 @@ export class Front {
 
   /** Never throws or rejects. `as`: a part of this process asks, past authentication and authorization. */
   handle(exchange: Exchange, as?: UserInfo): void | Promise<void> {
+    const { tracing } = this.options;
+    return tracing
+      ? tracing.tracer.scope(() => this.#handle(exchange, as))
+      : this.#handle(exchange, as);
+  }
+
+  #handle(exchange: Exchange, as?: UserInfo): void | Promise<void> {
     const request = new HttpRequest(exchange);
     this.options.loopWatch?.enter(exchange, request.startedMs);
     if (!as) return this.#chain.handle(request);
@@ -89,7 +99,7 @@ export class Front {
 }
 
 function filtersOf(options: FrontOptions): Filter[] {
-  const { auditor, authorizer } = options;
+  const { auditor, authorizer, tracing } = options;
   const refused = auditRefused(auditor);
   return [
     auditIdFilter,
@@ -100,6 +110,7 @@ function filtersOf(options: FrontOptions): Filter[] {
     deadlineFilter(options.requestTimeoutMs, refused),
     corsFilter(options.allowedOrigins),
     authenticationFilter(options, refused),
+    ...(tracing ? [tracingFilter(tracing)] : []),
     metricsFilter(options.observe),
     auditFilter(auditor),
     impersonationFilter(authorizer),

@@ -18,11 +18,14 @@ import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import { SealedRetries } from "./sealed-retries.ts";
+import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { SealLookup } from "./value-seal.ts";
 import type { ResourceStrategy } from "../resources/strategy.ts";
 
 export interface RegistryOptions {
   readonly store: Store;
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly catalogue: Catalogue;

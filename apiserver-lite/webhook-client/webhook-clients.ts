@@ -7,6 +7,7 @@
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
+import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { UserCredentials } from "../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../client/webhook/json-webhook.ts";
 import type { StateReader } from "../resources/state.ts";
@@ -34,6 +35,8 @@ export interface WebhookClientsOptions {
   readonly clock: Clock;
   /** What the API server shows to `host:port`; default nothing. */
   readonly credentials?: (hostPort: string) => UserCredentials | undefined;
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Undefined: this process has no TLS port of the API server to call. */
   readonly loopback?: Loopback | undefined;
 }
@@ -76,11 +79,32 @@ export class WebhookClients {
     body: string,
     { timeoutMs, maxAnswerBytes = defaultMaxAnswerBytes, signal }: WebhookCall,
   ): Promise<Buffer> {
-    return this.#clientOf(config).postForBytes(body, {
-      timeoutMs,
-      maxAnswerBytes,
-      signal,
+    const client = this.#clientOf(config);
+    const call = { timeoutMs, maxAnswerBytes, signal };
+    const traced = this.options.tracer?.call("HTTP POST", {
+      "http.method": "POST",
+      "http.url": client.server,
     });
+    if (!traced) return client.postForBytes(body, call);
+    try {
+      const { headers } = traced;
+      const answer = await client.postForBytes(body, { ...call, headers });
+      traced.end(undefined, { "http.status_code": 200 });
+      return answer;
+    } catch (error) {
+      traced.end(error);
+      throw error;
+    }
+  }
+
+  /** The work of calling a webhook, which is asked for by a request. */
+  traced<T>(
+    name: string,
+    attributes: () => Readonly<Record<string, string>>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { tracer } = this.options;
+    return tracer ? tracer.child(name, attributes, work) : work();
   }
 
   /** Ends what runs. */

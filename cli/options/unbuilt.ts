@@ -37,7 +37,7 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
   },
-  harmless: ["permit-port-sharing", "tracing-config-file"],
+  harmless: ["permit-port-sharing"],
   moot: {
     ...contention,
     ...hiddenMetrics,

@@ -46,6 +46,8 @@ interface CallOptions {
   readonly maxAnswerBytes?: number;
   /** Ends the call. */
   readonly signal?: AbortSignal | undefined;
+  /** Beside its own. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 interface Answer {
@@ -59,6 +61,7 @@ interface Answer {
 interface Posting {
   readonly path: string;
   readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly maxAnswerBytes: number;
   readonly isOver: () => WebhookCallError | undefined;
   /** Set while a request runs: ends it. */
@@ -117,6 +120,9 @@ export class JsonWebhook {
     const posting: Posting = {
       path: this.#path(timeoutMs),
       body,
+      headers: call.headers
+        ? { ...this.#headers, ...call.headers }
+        : this.#headers,
       maxAnswerBytes: call.maxAnswerBytes ?? defaultMaxAnswerBytes,
       isOver: () => over,
       end: undefined,
@@ -139,6 +145,12 @@ export class JsonWebhook {
       timer.cancel();
       signal?.removeEventListener("abort", abort);
     }
+  }
+
+  /** As error messages show it. */
+  get server(): string {
+    const { shownServer = this.#url.origin } = this.options;
+    return `${shownServer}${this.#url.pathname}`;
   }
 
   get closed(): boolean {
@@ -202,7 +214,7 @@ export class JsonWebhook {
         {
           path: posting.path,
           method: "POST",
-          headers: this.#headers,
+          headers: posting.headers,
           body: posting.body,
         },
         {

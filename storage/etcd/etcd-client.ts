@@ -11,6 +11,7 @@ import {
   grpcText,
   loadGrpc,
   type GrpcLibrary,
+  type GrpcTracing,
   type GrpcTls,
 } from "../../grpc/channel.ts";
 import { createWireCodec } from "../../grpc/wire.ts";
@@ -47,12 +48,18 @@ export class EtcdClient {
   #current: GrpcChannel | undefined;
   #index = 0;
   #closed = false;
+  #trace: GrpcTracing | undefined;
   readonly #pauses = new Set<() => void>();
 
   constructor(options: EtcdClientOptions) {
     if (options.servers.length === 0)
       throw new RangeError("at least one etcd server is needed");
     this.#options = options;
+  }
+
+  /** Of connections that are made from now on. */
+  trace(tracing: GrpcTracing): void {
+    this.#trace = tracing;
   }
 
   /** Loads gRPC; connects with the first call. */
@@ -158,7 +165,7 @@ export class EtcdClient {
     );
     this.#current = new GrpcChannel(this.#grpc, {
       target: `${url.hostname}:${url.port || "2379"}`,
-      codec,
+      ...{ codec, trace: this.#trace },
       tls: url.protocol === "https:" ? (this.#options.tls ?? {}) : undefined,
       settings: {
         "grpc.max_receive_message_length": -1,

@@ -7,6 +7,7 @@
 //
 // The watch reconnects with back-off and goes on after the last revision it saw; when etcd has compacted that away the
 // store notifies the subscribers that they have lost events.
+import type { GrpcTracing } from "../../grpc/channel.ts";
 import { Backoff } from "../../api/queueing/backoff.ts";
 import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { Logger } from "pino";
@@ -101,7 +102,7 @@ class EtcdStore implements Store {
   #state: "new" | "open" | "closed" = "new";
 
   constructor(options: EtcdStoreOptions) {
-    const { servers, tls, root = "/registry" } = options;
+    const { servers, tls, root = "/registry", leaseReuseSeconds } = options;
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger;
     this.#root = root;
@@ -110,11 +111,9 @@ class EtcdStore implements Store {
     this.#prefix = prefix === "" ? "" : `/${prefix}`;
     this.#initializationTimeoutMs = options.initializationTimeoutMs ?? 60_000;
     this.#sizeIntervalMs = options.databaseSizeIntervalMs ?? 30_000;
+    const { timeoutMs = 10_000, patienceMs = 34_000 } = options;
     this.#client = new EtcdClient({
-      servers,
-      timeoutMs: options.timeoutMs ?? 10_000,
-      patienceMs: options.patienceMs ?? 34_000,
-      clock: this.#clock,
+      ...{ servers, timeoutMs, patienceMs, clock: this.#clock },
       ...(tls ? { tls } : {}),
     });
     this.#compactor = new Compactor(
@@ -123,11 +122,11 @@ class EtcdStore implements Store {
       options.compactionIntervalMs ?? 300_000,
       this.#logger,
     );
-    this.#leases = new LeasePool(
-      this.#client,
-      this.#clock,
-      options.leaseReuseSeconds,
-    );
+    this.#leases = new LeasePool(this.#client, this.#clock, leaseReuseSeconds);
+  }
+
+  traceCalls(tracing: GrpcTracing): void {
+    this.#client.trace(tracing);
   }
 
   async start(): Promise<void> {

@@ -68,7 +68,15 @@ export async function callWebhook(
     ...shown,
   });
   const asked = { uid, version: reviewVersion, mutating };
-  const answer = await ask(clients, webhook, body, asked, context);
+  const { operation, resource, subresource } = attributes;
+  const answer = await clients.traced(
+    `Call ${mutating ? "mutating" : "validating"} webhook`,
+    () => ({
+      ...{ webhook: name, UID: uid, operation, subresource },
+      resource: resource.resource,
+    }),
+    () => ask(clients, webhook, body, asked, context),
+  );
   for (const [key, value] of Object.entries(answer.auditAnnotations))
     context.annotate(`${name}/${key}`, value);
   for (const warning of answer.warnings) if (warning) context.warn(warning);

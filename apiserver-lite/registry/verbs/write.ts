@@ -209,7 +209,14 @@ async function storeWrite(
   op: Parameters<Call["registry"]["store"]["write"]>[0],
 ): Promise<WriteResult> {
   try {
-    const result = await call.registry.store.write(op);
+    const { tracer } = call.registry.options;
+    const result = await (tracer
+      ? tracer.child(
+          op.expectedRevision === 0 ? "Create etcd3" : "GuaranteedUpdate etcd3",
+          () => ({ key: op.key, resource: call.endpoint.info.resource }),
+          () => call.registry.store.write(op),
+        )
+      : call.registry.store.write(op));
     call.registry.options.loopWatch?.enter(call);
     return result;
   } catch (error) {

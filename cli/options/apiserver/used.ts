@@ -14,6 +14,7 @@ export const usedApiServerOptions: readonly string[] = [
   "storage-media-type",
   "encryption-provider-config",
   "encryption-provider-config-automatic-reload",
+  "tracing-config-file",
   "lease-reuse-duration-seconds",
   "endpoint-reconciler-type",
   "storage-initialization-timeout",

@@ -40,6 +40,8 @@ import { readEncryption } from "./encryption/encryption.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { apiServerOptionsOf } from "./server-options.ts";
+import { createTracing } from "./tracing.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { serviceAddresses } from "./services.ts";
 import {
   clientAuthorities,
@@ -159,12 +161,13 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const audit = await createAudit(values, clock, logger);
   const remote = await remoteAccess(values, clock, logger);
   const encryption = await readEncryption({ values, served, clock, logger });
+  const tracing = await traced(options, served.featureGates);
   const admission = await AdmissionPart.create(values, served, !!pki);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const port = (): number => server.port;
   const server: ApiServer = createApiServer({
     ...served,
-    sealOf: encryption.sealOf,
+    ...{ sealOf: encryption.sealOf, tracer: tracing?.tracer },
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
     moreMetrics: () => [
@@ -185,7 +188,8 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),
     parts(state, loopback) {
-      const context = { values, pki, remote, state, clock, logger, loopback };
+      const surroundings = { values, pki, remote, state, clock, logger };
+      const context = { ...surroundings, loopback, tracer: tracing?.tracer };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({
         state,
@@ -236,8 +240,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       };
     },
   });
-  for (const check of encryption.checks) server.addHealthCheck(check);
-  await start(server);
+  await start(server, encryption.checks);
   const parts = { clock, logger };
   const renewals = await followProxyCertificate(values, server, parts);
   return {
@@ -253,13 +256,27 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     async stop() {
       renewals?.stop();
       await server.stop();
-      await audit?.close();
+      await Promise.all([audit?.close(), tracing?.stop()]);
     },
   };
 }
 
+/** Undefined: nothing is traced. Calls of the store are traced too. */
+async function traced(
+  { values, store, clock, logger }: ApiPartOptions,
+  gates: Readonly<Record<string, boolean>> | undefined,
+): Promise<Tracing | undefined> {
+  const tracing = await createTracing(values, gates, { clock, logger });
+  if (tracing) store.traceCalls?.(tracing.grpc);
+  return tracing;
+}
+
 /** Throws a DependencyError for a port or a store that can't be had. */
-async function start(server: ApiServer): Promise<void> {
+async function start(
+  server: ApiServer,
+  checks: readonly Parameters<ApiServer["addHealthCheck"]>[0][],
+): Promise<void> {
+  for (const check of checks) server.addHealthCheck(check);
   try {
     await server.start();
   } catch (error) {

@@ -13,6 +13,7 @@ import {
   WebhookMetrics,
 } from "../../../apiserver-lite/index.ts";
 import type { Clock } from "../../../api/clock.ts";
+import type { Tracer } from "../../../api/tracing/tracer.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import {
   type KubeconfigUsers,
@@ -27,6 +28,8 @@ interface ServerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly loopback: Loopback | undefined;
+  /** Undefined: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export class WebhookAdmission {
@@ -62,12 +65,13 @@ export class WebhookAdmission {
     clock,
     logger,
     loopback,
+    tracer,
   }: ServerContext): NonNullable<AdmissionSurroundings["webhooks"]> {
     const clientsOf = (users: KubeconfigUsers | undefined): WebhookClients => {
-      if (!users) return this.plainClients({ state, clock, loopback });
+      if (!users) return this.plainClients({ state, clock, loopback, tracer });
       const credentials = (place: string) => credentialsFor(users, place);
       return this.#add(
-        new WebhookClients({ state, clock, credentials, loopback }),
+        new WebhookClients({ state, clock, credentials, loopback, tracer }),
       );
     };
     return {

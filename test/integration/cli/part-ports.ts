@@ -10,9 +10,9 @@ import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { openAgentPorts } from "../../../cli/parts/agent/agent.ts";
 import { agentServingPair } from "../../../cli/parts/agent-certificate.ts";
 import { startApiPart } from "../../../cli/parts/api/apiserver.ts";
+import { chooseStore } from "../../../cli/parts/api/store.ts";
 import { openOwnPort } from "../../../cli/parts/own-port.ts";
 import { PartMetrics } from "../../../cli/parts/part-metrics.ts";
-import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createScriptedView } from "../server/scripted-view.ts";
 
@@ -52,7 +52,11 @@ export async function openPort(
     ]);
     const part = await startApiPart({
       values,
-      store: createMemoryStore({ clock }),
+      store: await chooseStore({
+        kind: values.list("etcd-servers").length > 0 ? "etcd" : "memory",
+        dataDirectory: directory,
+        ...{ clock, logger, values },
+      }),
       serving: agentServingPair({
         directory,
         name: "apiserver",

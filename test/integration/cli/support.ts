@@ -81,7 +81,17 @@ export function askPort(
   port: number,
   method: string,
   target: string,
-  { token, body, type }: { token?: string; body?: object; type?: string } = {},
+  {
+    token,
+    body,
+    type,
+    headers = {},
+  }: {
+    token?: string;
+    body?: object;
+    type?: string;
+    headers?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<JsonAnswer> {
   return new Promise((resolve, reject) => {
     const sent = https.request(
@@ -95,6 +105,7 @@ export function askPort(
         headers: {
           "content-type": type ?? "application/json",
           ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...headers,
         },
       },
       (response) => {
