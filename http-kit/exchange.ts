@@ -367,3 +367,17 @@ export function arrive(exchange: Exchange, handle: () => void): void {
   if (!intaken) return handle();
   intaken.arrived(new Arrival(exchange, handle), tenant);
 }
+
+/** Answers what is no request one can serve, and ends the connection. */
+export function refuse(
+  exchange: Http1Exchange,
+  status: number,
+  text: string,
+): void {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    connection: "close",
+  };
+  exchange.reason = text;
+  exchange.respond(status, headers, `${status} ${text}`);
+}

@@ -29,6 +29,7 @@ import {
 } from "../api/pki/serving-tls.ts";
 import { Intake } from "./intake.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
+import { HeaderValues } from "./header-values.ts";
 import { clientCertificates } from "./peer-certificates.ts";
 import { Pipeline } from "./pipeline.ts";
 import { SessionDeadline } from "./session-deadline.ts";
@@ -38,6 +39,7 @@ import {
   arrive,
   Http1Exchange,
   Http2Exchange,
+  refuse,
   type Exchange,
   type Peer,
 } from "./exchange.ts";
@@ -104,6 +106,7 @@ export class Listener {
   readonly #peers = new WeakMap<object, Peer>();
   readonly #pipeline = new Pipeline();
   readonly #intake = new Intake();
+  readonly #values = new HeaderValues();
   readonly #slow: HeaderDeadline;
   #idle: SessionDeadline | undefined;
   /** Of all connections, those whose handshake is under way among them. */
@@ -289,6 +292,7 @@ export class Listener {
     rawHeaders: readonly string[],
   ): void {
     stream.on("error", ignored);
+    this.#values.release(rawHeaders);
     const { session } = stream;
     const peer = this.#peerOf(session?.socket as Socket | undefined, session);
     const exchange = new Http2Exchange(stream, headers, rawHeaders, peer);
@@ -388,13 +392,3 @@ export class Listener {
 
 /** Made once: a callback made for a stream would keep its request until the client has read the answer. */
 const ignored = (): void => undefined;
-
-/** Answers what is no request one can serve, and ends the connection. */
-function refuse(exchange: Http1Exchange, status: number, text: string): void {
-  const headers = {
-    "content-type": "text/plain; charset=utf-8",
-    connection: "close",
-  };
-  exchange.reason = text;
-  exchange.respond(status, headers, `${status} ${text}`);
-}

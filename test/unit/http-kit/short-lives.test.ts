@@ -233,3 +233,68 @@ describe("a table of streams", () => {
     expect(table.size).toBe(0);
   });
 });
+
+describe("values of HTTP/2 headers", () => {
+  v8.setFlagsFromString("--allow-natives-syntax");
+  // An external string could become a name itself; one that refers to a name could not.
+  const holdsText = vm.runInThisContext(
+    "(text) => %IsInPlaceInternalizableString(text)",
+  ) as (text: string) => boolean;
+
+  /** The values of the headers of each request, asked one after the other. */
+  async function valuesOf(
+    count: number,
+    headersOf: (index: number) => http2.OutgoingHttpHeaders,
+  ): Promise<string[][]> {
+    const values: string[][] = [];
+    const listener = await listening((exchange) => {
+      const { rawHeaders } = exchange as Http2Exchange;
+      values.push(rawHeaders.filter((_, at) => at % 2 === 1));
+      exchange.respond(200, {});
+    });
+    const session = http2.connect(`https://127.0.0.1:${listener.port}`, {
+      ca: ca.certificate,
+    });
+    try {
+      for (let index = 0; index < count; index++) {
+        const stream = session.request(headersOf(index), { endStream: true });
+        stream.resume();
+        await once(stream, "close");
+      }
+    } finally {
+      session.close();
+      listener.destroy();
+    }
+    return values;
+  }
+
+  test("that come again hold no text of their own", async () => {
+    const sent = (index: number): http2.OutgoingHttpHeaders => ({
+      ":path": "/api/v1/namespaces/default/configmaps",
+      authorization: `Bearer ${"a".repeat(900)}`,
+      accept: "application/json",
+      "x-count": String(index % 2),
+      "x-host": "192.0.2.1:6443",
+    });
+    const values = await valuesOf(200, sent);
+    expect(values[199]).toEqual(values[1]);
+    expect(values[199]).toContain(`Bearer ${"a".repeat(900)}`);
+    const long = values[199]!.filter(({ length }) => length > 5);
+    expect(long).toHaveLength(5);
+    expect(long.filter(holdsText)).toEqual([]);
+  });
+
+  test("that never come again are what they were, and the others known again", async () => {
+    const path = (index: number): string => `/paths/${index}/${"p".repeat(20)}`;
+    const values = await valuesOf(6000, (index) => ({
+      ":path": path(index),
+      "x-name": index % 2 ? "__proto__" : "constructor",
+    }));
+    for (const [index, each] of values.entries()) {
+      expect(each).toContain(path(index));
+      expect(each).toContain(index % 2 ? "__proto__" : "constructor");
+    }
+    const last = values.at(-1)!.find((each) => each === "__proto__")!;
+    expect(holdsText(last)).toBe(false);
+  });
+});
