@@ -1,7 +1,7 @@
 // Checkpoints of running containers, as archives in ROOT/checkpoints that only root can read: they hold the memory of the
 // container's processes. Who asks for them removes them.
-import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { makeDirectory } from "../cri/directories.ts";
 import type { Clock } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Runtime } from "../cri/runtime.ts";
@@ -29,7 +29,7 @@ export async function checkpointContainer(
   if (timeoutSeconds < 0)
     throw new Error("CheckpointContainer requires the timeout value to be > 0");
   const directory = path.join(rootDirectory, "checkpoints");
-  await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   const { name, namespace = "default" } = pod.metadata;
   const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
   const location = path.join(

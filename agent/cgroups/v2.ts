@@ -1,6 +1,7 @@
 // cgroup v2: one tree; controllers are delegated downwards by cgroup.subtree_control, from the root to the parent.
-import { access, mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { access, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 import type {
   CgroupDriver,
   CgroupLimits,
@@ -43,7 +44,7 @@ export class CgroupV2 implements CgroupDriver {
     for (const segment of path.split("/").filter(Boolean)) {
       await this.#delegate(directory);
       directory = join(directory, segment);
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
     }
     await this.update(path, limits);
   }

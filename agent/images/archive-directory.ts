@@ -6,6 +6,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
@@ -73,7 +74,7 @@ export class ArchiveDirectory {
 
   async #begin(): Promise<void> {
     const { directory, logger } = this.#options;
-    await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     await this.#readRecord();
     if (this.#stopped) return;
     const lost = (err: unknown): void => {

@@ -2,8 +2,9 @@
 // read again). A socket that was removed and made again has another stamp. Names that begin with a dot are not looked at,
 // as at the reference; links are not followed.
 import { watch, type FSWatcher } from "node:fs";
-import { lstat, mkdir, readdir } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 
@@ -35,7 +36,7 @@ export class PluginSockets {
 
   /** Makes the directory where it is missing, and resolves when it was read once. */
   async start(): Promise<void> {
-    await mkdir(this.#options.directory, { recursive: true, mode: 0o750 });
+    await makeDirectory(this.#options.directory, 0o750);
     await this.#read();
   }
 

@@ -1,8 +1,9 @@
 // Serves the pod resources API on ROOT/pod-resources/kubelet.sock. Get and the claims of containers are there behind their
 // gates, as at the reference. More than a hundred requests a second are refused: a client that may open the socket could
 // otherwise keep the agent busy.
-import { mkdir } from "node:fs/promises";
+import {} from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Container, Pod } from "../../api/types/core-v1.ts";
@@ -68,7 +69,7 @@ export class PodResources {
 
   async #listen(): Promise<void> {
     const { directory } = this.#options;
-    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await makeDirectory(directory, 0o750);
     const limited =
       <Q>(answer: (request: Q) => object) =>
       (request: Q): object => {

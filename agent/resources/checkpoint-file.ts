@@ -2,8 +2,9 @@
 // between it and this agent. The checksum is FNV-1a of 32 bits over the values in a notation of their own
 // (`(*state.Checkpoint){Name:(type)value …}`), which each manager writes itself.
 // Invariants: the file is replaced whole; a save resolves when its state, or a later one, is on disk.
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 
 export function fnv1a32(text: string): number {
   let hash = 0x81_1c_9d_c5;
@@ -59,7 +60,7 @@ export class CheckpointFile {
     while (this.#wanted) {
       const content = JSON.stringify(this.#wanted());
       this.#wanted = undefined;
-      await mkdir(dirname(this.path), { recursive: true });
+      await makeDirectory(dirname(this.path));
       const temporary = `${this.path}.tmp`;
       const file = await open(temporary, "w", 0o600);
       try {

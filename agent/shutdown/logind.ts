@@ -4,6 +4,7 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
+import { makeDirectory } from "../../cri/directories.ts";
 import type {
   ShutdownLock,
   ShutdownSource,
@@ -40,7 +41,7 @@ export function logind(options: LogindOptions): ShutdownSource {
       const directory = options.configurationDirectory;
       const file = path.join(directory, "99-orbit.conf");
       await options.onMachineFile(file);
-      await fs.mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       await fs.writeFile(
         file,
         `[Login]\nInhibitDelayMaxSec=${Math.ceil(delayMs / 1000)}\n`,

@@ -1,8 +1,9 @@
 // Static pods, and objects of other kinds, from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
 // net. A file that can't be used is reported and its last good version stays in force until the file goes; the others go
 // on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays.
-import { mkdir, readdir, stat, unlink } from "node:fs/promises";
+import { readdir, stat, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { makeDirectory } from "../../cri/directories.ts";
 import type { FSWatcher } from "chokidar";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -73,7 +74,7 @@ export class FileSource {
   /** Resolves when everything there was read once. Never rejects for bad files. */
   async start(): Promise<void> {
     const { path } = this.#options;
-    await mkdir(path, { recursive: true }).catch(() => undefined);
+    await makeDirectory(path).catch(() => undefined);
     const { watch } = await import("chokidar");
     this.#watcher = watch(path, {
       ignoreInitial: true,

@@ -5,6 +5,7 @@
 // Invariants: a sandbox is attached when its file holds a result; detaching is idempotent.
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../directories.ts";
 import {
   addressesOf,
   PluginChain,
@@ -138,7 +139,7 @@ export class Attachments {
 
   async #write(content: AttachmentFile): Promise<void> {
     const directory = this.stateDirectory;
-    await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
     const path = join(directory, `${content.attachment.containerId}${ending}`);
     await fs.writeFile(`${path}.new`, JSON.stringify(content), { mode: 0o600 });
     await fs.rename(`${path}.new`, path);

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../directories.ts";
 
 /** Lower than what other plug-ins usually use, so that one installed later takes over by its name. */
 export const cniFileName = "99-orbit.conflist";
@@ -73,7 +74,7 @@ export function isConfiguration(name: string): boolean {
 export async function writeCniConfiguration(
   options: CniOptions,
 ): Promise<boolean> {
-  await fs.mkdir(options.directory, { recursive: true, mode: 0o755 });
+  await makeDirectory(options.directory, 0o755);
   const present = (await fs.readdir(options.directory)).filter(isConfiguration);
   if (present.some((name) => name !== cniFileName)) return false;
   const path = join(options.directory, cniFileName);

@@ -1,5 +1,6 @@
 // Containers: made, started, stopped, removed, listed. Starting one begins the copying of its log.
 import * as fs from "node:fs/promises";
+import { makeDirectory } from "../directories.ts";
 import { LRUCache } from "lru-cache";
 import {
   RuntimeError,
@@ -149,7 +150,5 @@ export function containerCalls(context: CallContext): ContainerCalls {
 /** The daemon refuses a mount of what is not there; the other runtimes make a directory of it. */
 async function makeSources({ mounts }: ContainerConfig): Promise<void> {
   for (const { hostPath } of mounts)
-    await fs
-      .access(hostPath)
-      .catch(() => fs.mkdir(hostPath, { recursive: true, mode: 0o755 }));
+    await fs.access(hostPath).catch(() => makeDirectory(hostPath, 0o755));
 }

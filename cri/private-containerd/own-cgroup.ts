@@ -3,6 +3,7 @@
 // alone. In the unified hierarchy and in each of version 1 that takes it; the directories stay, as containerd does.
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../directories.ts";
 
 /** @param group absolute below each hierarchy's root, e.g. /orbit-runtime; @returns in how many hierarchies it is now */
 export async function moveToCgroup(
@@ -14,7 +15,7 @@ export async function moveToCgroup(
   for (const hierarchy of await hierarchies(mount)) {
     const directory = join(hierarchy, group);
     try {
-      await fs.mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       await fs.writeFile(join(directory, "cgroup.procs"), `${pid}\n`);
       moved++;
     } catch {

@@ -2,6 +2,7 @@
 // them, as containerd 1.6 looks into one directory only.
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../directories.ts";
 
 /** Another start makes the same links. */
 function unlessThere(error: NodeJS.ErrnoException): void {
@@ -15,7 +16,7 @@ export async function linkPlugins(
 ): Promise<string> {
   try {
     const names = await fs.readdir(machine);
-    await fs.mkdir(directory, { recursive: true, mode: 0o755 });
+    await makeDirectory(directory, 0o755);
     const present = await fs.readdir(directory, { withFileTypes: true });
     const wanted = new Map(names.map((name) => [name, join(machine, name)]));
     for (const entry of present) {

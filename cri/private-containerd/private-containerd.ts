@@ -7,6 +7,7 @@ import * as fs from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeDirectory } from "../directories.ts";
 import type { Logger } from "pino";
 import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
@@ -205,8 +206,8 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     join(directory, "root"),
     join(directory, "opt"),
   ])
-    await fs.mkdir(made, { recursive: true, mode: 0o700 });
-  await fs.mkdir(cniConfigurationDirectory, { recursive: true, mode: 0o755 });
+    await makeDirectory(made, 0o700);
+  await makeDirectory(cniConfigurationDirectory, 0o755);
   const cniBinaryDirectory = await linkPlugins(
     join(directory, "cni", "bin"),
     await firstCniDirectory(

@@ -3,8 +3,8 @@
 // shim that the pod has, and after each task that was removed in good order, to remove it once more (which runs runc, too).
 // The script answers both by itself and hands everything else on. Newer versions of containerd ask neither.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
-import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../directories.ts";
 import { findProgram } from "../process.ts";
 import { installScript, shellQuoted } from "../script-file.ts";
 
@@ -81,7 +81,7 @@ export async function installShimScript(
   const shim = await findProgram(shimName);
   if (shim === undefined) return undefined;
   try {
-    await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(directory, 0o700);
   } catch {
     return undefined;
   }

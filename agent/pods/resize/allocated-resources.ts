@@ -2,8 +2,9 @@
 // resize counts only once the node has room for it. Kept in ROOT/pods/<uid>/allocated-resources.json, so that an agent that
 // is started again goes on with what was given. Invariants: what `allocate` resolved for is on the disk; a file that can't be
 // read counts as none, and then the specification is what was given.
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 import type { Logger } from "pino";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 import type { Pod, ResourceRequirements } from "../../../api/types/core-v1.ts";
@@ -76,7 +77,7 @@ export class AllocatedResources {
       pod.spec.containers.map(({ name, resources }) => [name, resources ?? {}]),
     );
     const directory = join(this.#podsDirectory, uid);
-    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await makeDirectory(directory, 0o750);
     const file = join(directory, fileName);
     await writeFile(`${file}.new`, JSON.stringify(allocation), { mode: 0o600 });
     await rename(`${file}.new`, file);

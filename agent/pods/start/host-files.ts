@@ -2,7 +2,6 @@
 // to its logs. Directory layout below rootDirectory: pods/<uid>/{etc-hosts,containers/<name>/<id>,volumes}.
 import {
   chmod,
-  mkdir,
   readFile,
   readdir,
   rm,
@@ -12,22 +11,9 @@ import {
 import { join } from "node:path";
 import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
+import { makeDirectory } from "../../../cri/directories.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
-
-/**
- * Node's asynchronous recursive mkdir reports a file system without inodes, or one that is read-only, as ENOENT at the first
- * directory that can't be made; the plain one reports the real error.
- */
-async function makeDirectory(directory: string, mode: number): Promise<void> {
-  try {
-    await mkdir(directory, { recursive: true, mode });
-  } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && path !== undefined) await mkdir(path, { mode });
-    throw error;
-  }
-}
 
 export class HostFiles {
   readonly #config: AgentConfig;
@@ -66,7 +52,7 @@ export class HostFiles {
     containerName: string,
   ): Promise<string> {
     const directory = join(podLogDirectory(this.#config, pod), containerName);
-    await mkdir(directory, { recursive: true, mode: 0o755 });
+    await makeDirectory(directory, 0o755);
     return directory;
   }
 
@@ -89,7 +75,7 @@ export class HostFiles {
     logPath: string,
   ): Promise<void> {
     const { name, namespace = "default" } = pod.metadata;
-    await mkdir(this.#config.containerLogsDirectory, { recursive: true });
+    await makeDirectory(this.#config.containerLogsDirectory);
     const link = join(
       this.#config.containerLogsDirectory,
       `${name}_${namespace}_${containerName}-${containerId}.log`,
@@ -127,7 +113,7 @@ export class HostFiles {
       "containers",
       containerName,
     );
-    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await makeDirectory(directory, 0o750);
     const path = join(directory, attemptKey);
     await writeFile(path, "", { mode: 0o666 });
     await chmod(path, 0o666);

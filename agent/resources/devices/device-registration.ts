@@ -1,7 +1,8 @@
 // Where device plug-ins register: ROOT/device-plugins/kubelet.sock, or a socket in the plug-ins' registry. The directory
 // is the agent's: at its start all sockets in it are removed, by which plug-ins notice that they are to register again.
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 import { isExtendedResource } from "../../../api/objects/resource-names.ts";
 import { loadGrpc } from "../../../grpc/channel.ts";
 import { GrpcServer } from "../../../grpc/server.ts";
@@ -38,7 +39,7 @@ export class DeviceRegistration implements PluginHandler {
 
   async start(): Promise<void> {
     const { directory } = this.#options;
-    await mkdir(directory, { recursive: true, mode: 0o750 });
+    await makeDirectory(directory, 0o750);
     await removeSockets(directory);
     this.#server = new GrpcServer(await loadGrpc(), {
       codec: devicePluginCodec,

@@ -1,7 +1,8 @@
 // What a driver is asked for one volume of a pod: who it is and what it can, then to stage, to publish and to grow the
 // volume, with the objects' contexts, secrets and tokens. Keeps nothing; csi-plugin.ts decides what is asked when.
-import { mkdir } from "node:fs/promises";
+import {} from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 import { isNotFound } from "../../../api/errors.ts";
 import type { CSIDriver } from "../../../api/types/storage-v1.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
@@ -145,7 +146,7 @@ export class CsiCalls {
     const { volume, driver, capabilities } = prepared;
     if (!capabilities.has(nodeCapability.stageUnstage)) return;
     const path = this.staging(volume);
-    await mkdir(path, { recursive: true, mode: 0o750 });
+    await makeDirectory(path, 0o750);
     const step = volume.block
       ? "MapVolume.SetUpDevice"
       : "MountVolume.MountDevice";
@@ -197,7 +198,7 @@ export class CsiCalls {
       !volume.ephemeral && capabilities.has(nodeCapability.stageUnstage);
     const request = await this.#request(prepared, pod, volume.publishSecret);
     const target = this.target(volume, pod);
-    await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+    await makeDirectory(dirname(target), 0o750);
     const step = volume.block ? "MapVolume.SetUpDevice" : "MountVolume.SetUp";
     try {
       await driver.publish({

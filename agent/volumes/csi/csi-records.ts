@@ -8,7 +8,6 @@
 // The places and file names are the reference's, which drivers are known to rely on.
 import { createHash } from "node:crypto";
 import {
-  mkdir,
   readdir,
   readFile,
   rename,
@@ -17,6 +16,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import {
   pluginDirectory,
@@ -150,7 +150,7 @@ export async function writeRecord(
   directory: string,
   record: CsiRecord,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o750 });
+  await makeDirectory(directory, 0o750);
   const path = join(directory, fileName);
   await writeFile(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
   await rename(`${path}.tmp`, path);

@@ -1,7 +1,8 @@
 // File systems on block devices: made when the device holds nothing that is known, checked and mounted.
 import { execFile } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import {} from "node:fs/promises";
 import { promisify } from "node:util";
+import { makeDirectory } from "../../../cri/directories.ts";
 import { isMountPoint } from "./mounts.ts";
 
 const run = promisify(execFile);
@@ -36,7 +37,7 @@ export async function mountDevice(
   options: readonly string[],
 ): Promise<void> {
   if (await isMountPoint(target)) return;
-  await mkdir(target, { recursive: true, mode: 0o750 });
+  await makeDirectory(target, 0o750);
   const content = await contentOf(device);
   if (content === "") {
     if (!makeable.has(fsType))

@@ -2,7 +2,8 @@
 // as the container's user is not known: so only root may pass the directories above them. Payloads of secrets lie
 // on a tmpfs, so that they are never written to a disk (where the kernel can, not to swap either).
 // Invariant: a directory named here is a real directory of this process's user without any right for others.
-import { chmod, lstat, mkdir, statfs } from "node:fs/promises";
+import { chmod, lstat, statfs } from "node:fs/promises";
+import { makeDirectory } from "../../../cri/directories.ts";
 import { mountTmpfs } from "./mounts.ts";
 
 const tmpfsMagic = 0x01021994;
@@ -10,7 +11,7 @@ const ramfsMagic = 0x858458f6;
 
 /** Makes the directory, and missing ones above it, or takes the rights of others away from one that is there. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeDirectory(path, 0o700);
   const found = await lstat(path);
   if (!found.isDirectory())
     throw new Error(`${path} is not a directory: it must not be a link`);

@@ -13,6 +13,7 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 import { descriptorPath, openPathFlags } from "./descriptors.ts";
 import { bindDescriptor, isMountPoint, unmount } from "./mounts.ts";
 
@@ -38,8 +39,8 @@ export async function mountSubPath(
         return target;
       await unmount(target);
     }
-    await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-    if (wanted.isDirectory()) await mkdir(target, { recursive: true });
+    await makeDirectory(dirname(target), 0o750);
+    if (wanted.isDirectory()) await makeDirectory(target);
     else await writeFile(target, "", { flag: "a" });
     await bindDescriptor(handle.fd, target);
     return target;

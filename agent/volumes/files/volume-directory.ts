@@ -1,6 +1,7 @@
 // A volume's own directory below a pod's.
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeDirectory } from "../../../cri/directories.ts";
 
 /**
  * Makes the directory with this mode. A link in its place is refused: rights and owner of what it leads to would be
@@ -10,7 +11,7 @@ export async function ensureVolumeDirectory(
   path: string,
   mode: number,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await makeDirectory(dirname(path), 0o750);
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });

@@ -1,7 +1,8 @@
 // hostPath volumes: the type is checked, and what may be made is made. As a persistent volume without a type it is a
 // directory.
-import { mkdir, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
+import { makeDirectory } from "../../../cri/directories.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 
 export const hostPathPlugin: VolumePlugin = {
@@ -10,7 +11,7 @@ export const hostPathPlugin: VolumePlugin = {
   async mount({ source, persistentVolume }) {
     const { path, type = "" } = source.hostPath!;
     await checkHostPath(path, type);
-    if (persistentVolume && !type) await mkdir(path, { recursive: true });
+    if (persistentVolume && !type) await makeDirectory(path);
     return { path, readOnly: false };
   },
 };
@@ -23,7 +24,7 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     throw error;
   });
   if (!found && type === "DirectoryOrCreate") {
-    await mkdir(path, { recursive: true, mode: 0o755 });
+    await makeDirectory(path, 0o755);
     found = await stat(path);
   } else if (!found && type === "FileOrCreate") {
     await (await open(path, "a", 0o644)).close();

@@ -4,6 +4,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import * as fs from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { makeDirectory } from "../../directories.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
 import { convertEntries } from "./json-log.ts";
@@ -59,7 +60,7 @@ export class LogCopier {
   /** Opens the copy where the last copier left it; resolves to false when all of the log was copied by then. */
   async open(): Promise<boolean> {
     const { logPath } = this.#options;
-    await fs.mkdir(dirname(logPath), { recursive: true, mode: 0o755 });
+    await makeDirectory(dirname(logPath), 0o755);
     const found = await readPosition(logPath);
     if (found?.done === true) return false;
     // Read as well as appended to.

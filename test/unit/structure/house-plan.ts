@@ -112,6 +112,7 @@ export const innerFloors: Readonly<
     ["cni", "images", "sandbox-image"],
     [
       "deadline.ts",
+      "directories.ts",
       "endpoint.ts",
       "event-listeners.ts",
       "process.ts",

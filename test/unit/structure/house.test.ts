@@ -278,6 +278,15 @@ test("no function makes a generator function", () => {
   expect(found.map(([file]) => file)).toEqual([]);
 });
 
+test("the agent and its runtimes make no directories by a recursive mkdir", () => {
+  // It hides a full or read-only file system behind ENOENT: cri/directories.ts.
+  const recursive = /\bmkdir\([^;]*?recursive: true/;
+  const found = [...texts].filter(
+    ([file, text]) => /^(?:agent|cri)\//.test(file) && recursive.test(text),
+  );
+  expect(found.map(([file]) => file)).toEqual([]);
+});
+
 test("no function that requests call makes an object literal with an accessor", () => {
   // The engine makes a hidden class for each such literal, which keeps what its accessor refers to, as above.
   const rooms = /^(?:api|apiserver-lite|client|http-kit|storage)\//;
