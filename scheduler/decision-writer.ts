@@ -21,15 +21,20 @@ export class DecisionWriter {
   constructor(private readonly options: DecisionWriterOptions) {}
 
   async bind(pod: Pod, nodeName: string): Promise<void> {
-    const { client, recorder } = this.options;
     const { name, namespace, uid } = pod.metadata;
-    await client.resource(pods).createSubresource(name, namespace, "binding", {
-      apiVersion: "v1",
-      kind: "Binding",
-      metadata: { name, namespace, uid },
-      target: { kind: "Node", name: nodeName },
-    });
-    recorder.event(
+    await this.options.client
+      .resource(pods)
+      .createSubresource(name, namespace, "binding", {
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name, namespace, uid },
+        target: { kind: "Node", name: nodeName },
+      });
+  }
+
+  reportBound(pod: Pod, nodeName: string): void {
+    const { name, namespace } = pod.metadata;
+    this.options.recorder.event(
       pod,
       "Normal",
       "Scheduled",

@@ -18,9 +18,11 @@ type Placement =
   { node: NodeInfo } | { rejections: ReadonlyMap<NodeInfo, Rejection> };
 
 /** The nodes where a pod may go, as many as are looked for, and why it can't go to the others that were looked at. */
-interface Search {
+export interface Search {
   readonly feasible: readonly NodeInfo[];
   readonly rejections: Map<NodeInfo, Rejection>;
+  /** Only the node was looked at where room was made for the pod. */
+  readonly nominated: boolean;
 }
 
 interface PlacerOptions {
@@ -47,16 +49,21 @@ export class Placer {
       : { node: this.choose(view, search.feasible, cluster) };
   }
 
-  search(view: PodView, cluster: ClusterView): Search {
+  /** @param options.anyNode whether room was made on one for the pod or not */
+  search(
+    view: PodView,
+    cluster: ClusterView,
+    { anyNode = false }: { anyNode?: boolean } = {},
+  ): Search {
     const nodes = cluster.nodes();
     const compiled = compileFilters(this.#options.filters, view, cluster);
     const rejections = new Map<NodeInfo, Rejection>();
     // A node where room was made for it is looked at first.
     const nominated = view.pod.status?.nominatedNodeName;
-    if (nominated) {
+    if (nominated && !anyNode) {
       const node = nodes.find(({ name }) => name === nominated);
       if (node && !firstRejection(compiled, node))
-        return { feasible: [node], rejections };
+        return { feasible: [node], rejections, nominated: true };
     }
     const enough = this.#feasibleNodesToFind(nodes.length);
     const feasible: NodeInfo[] = [];
@@ -72,7 +79,7 @@ export class Placer {
     }
     if (nodes.length > 0)
       this.#startIndex = (this.#startIndex + looked) % nodes.length;
-    return { feasible, rejections };
+    return { feasible, rejections, nominated: false };
   }
 
   /** @param extra points of nodes by name, beside those of the plug-ins */

@@ -21,18 +21,21 @@ export interface Rejection {
 
 export type NodeFilter = (node: NodeInfo) => Rejection | undefined;
 
+const events = [
+  "node-added",
+  "node-taints",
+  "node-labels",
+  "node-allocatable",
+  "pod-added",
+  "pod-labels",
+  "pod-removed",
+  "volume",
+  // Claims, classes and slices of devices.
+  "claim",
+] as const;
 /** What happened in the cluster, as far as it may make a pod fit. */
-export type ClusterEvent =
-  | "node-added"
-  | "node-taints"
-  | "node-labels"
-  | "node-allocatable"
-  | "pod-added"
-  | "pod-labels"
-  | "pod-removed"
-  | "volume"
-  /** Claims, classes and slices of devices. */
-  | "claim";
+export type ClusterEvent = (typeof events)[number];
+export const allEvents: ReadonlySet<ClusterEvent> = new Set(events);
 
 export interface FilterPlugin {
   readonly name: string;

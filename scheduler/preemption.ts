@@ -15,12 +15,7 @@ export interface Preemption {
   victims: readonly PodView[];
 }
 
-type PreemptionResult =
-  | { preemption: Preemption }
-  /** The text behind "preemption: ". */
-  | { message: string };
-
-interface Candidate extends Preemption {
+export interface Candidate extends Preemption {
   budgetViolations: number;
 }
 
@@ -33,27 +28,16 @@ interface PreemptionOptions {
   readonly args: DefaultPreemptionArgs;
 }
 
-type CandidateResult =
+export type CandidateResult =
   | { candidates: readonly Candidate[] }
   /** The text behind "preemption: ". */
   | { message: string };
 
-export function findPreemption(
-  view: PodView,
-  cluster: ClusterView,
-  options: PreemptionOptions,
-): PreemptionResult {
-  const result = findCandidates(view, cluster, options);
-  return "message" in result
-    ? result
-    : { preemption: bestCandidate(result.candidates) };
-}
-
 /** @param candidates one at least */
-const bestCandidate = (candidates: readonly Candidate[]): Candidate =>
+export const bestCandidate = (candidates: readonly Candidate[]): Candidate =>
   candidates.reduce(better);
 
-function findCandidates(
+export function findCandidates(
   view: PodView,
   cluster: ClusterView,
   { filters, rejections, budgets, args }: PreemptionOptions,

@@ -7,24 +7,25 @@
 // maxBindings writes are under way; nothing runs when nothing waits.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
-import { isNotFound } from "../api/errors.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import { namespaces, podDisruptionBudgets } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { completeConfiguration } from "./configuration/defaults.ts";
 import type { CompleteConfiguration } from "./configuration/configuration-types.ts";
-import {
-  DynamicResources,
-  type ClaimDecision,
-} from "./claims/dynamic-resources.ts";
+import { DynamicResources } from "./claims/dynamic-resources.ts";
+import { extenderPlugin, Extenders } from "./extenders/extenders.ts";
 import { PodOwners } from "./filters/spread-defaults.ts";
 import type { NodeInfo } from "./node-info.ts";
-import { unavailableMessage } from "./placement.ts";
-import type { ClusterEvent, Rejection } from "./plugin.ts";
+import { unavailableMessage, type Search } from "./placement.ts";
+import { allEvents, type ClusterEvent, type Rejection } from "./plugin.ts";
 import { PodViews } from "./pod-view.ts";
-import { findPreemption } from "./preemption.ts";
-import type { Preemption } from "./preemption.ts";
+import { PodBinder } from "./pod-binder.ts";
+import {
+  bestCandidate,
+  findCandidates,
+  type CandidateResult,
+} from "./preemption.ts";
 import { ProfileSet, type RunningProfile } from "./profile-set.ts";
 import { SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
@@ -61,6 +62,9 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
+/** Where room could be made; undefined: none is looked for. */
+type Room = CandidateResult | undefined;
+
 const maxBindings = 64;
 /** The loop gives way to others after this long. */
 const sliceMs = 8;
@@ -79,11 +83,10 @@ class PodScheduler implements Scheduler {
   readonly #profiles: ProfileSet;
   #owners: PodOwners | undefined;
   readonly #dynamicResources: DynamicResources | undefined;
-  readonly #volumes: PodVolumes;
-  /** Bindings and reports of failures under way. */
-  readonly #writes = new Set<Promise<void>>();
-  /** Pods whose volumes are being bound or made; they may take minutes, and no other pod waits. */
-  readonly #waiting = new Set<Promise<void>>();
+  readonly #binder: PodBinder;
+  readonly #extenders: Extenders | undefined;
+  /** Extenders are being asked about a pod: no other is tried, as each decision has to see all earlier ones. */
+  #asking: Promise<void> | undefined;
   #phase: "new" | "running" | "stopped" = "new";
   #planned = false;
 
@@ -107,7 +110,6 @@ class PodScheduler implements Scheduler {
         })
       : undefined;
     const storage = new StorageState(client);
-    this.#volumes = new PodVolumes({ client, clock, state: storage });
     this.#profiles = new ProfileSet({
       client,
       clock,
@@ -131,6 +133,21 @@ class PodScheduler implements Scheduler {
       queue: this.#queue,
       isMine: (pod) => this.#profiles.find(pod) !== undefined,
     });
+    const { extenders = [] } = configuration;
+    this.#extenders =
+      extenders.length > 0 ? new Extenders(extenders, logger) : undefined;
+    this.#binder = new PodBinder({
+      logger,
+      state: this.#state,
+      queue: this.#queue,
+      profiles: this.#profiles,
+      volumes: new PodVolumes({ client, clock, state: storage }),
+      dynamicResources: this.#dynamicResources,
+      extenders: this.#extenders,
+      onWritten: () => {
+        if (this.#queue.activeSize > 0) this.#plan();
+      },
+    });
   }
 
   async start(): Promise<void> {
@@ -148,9 +165,10 @@ class PodScheduler implements Scheduler {
     this.#feed.stop();
     this.#dynamicResources?.stop();
     this.#queue.stop();
-    this.#volumes.stop();
-    await Promise.allSettled(this.#waiting);
-    await Promise.allSettled(this.#writes);
+    this.#extenders?.stopAsking();
+    await this.#asking;
+    await this.#binder.stop();
+    await this.#extenders?.close();
     this.#profiles.stop();
   }
 
@@ -167,7 +185,11 @@ class PodScheduler implements Scheduler {
   #schedule(): void {
     const { clock } = this.#options;
     const startMs = clock.monotonic();
-    while (this.#phase === "running" && this.#writes.size < maxBindings) {
+    while (
+      this.#phase === "running" &&
+      !this.#asking &&
+      this.#binder.writing < maxBindings
+    ) {
       const entry = this.#queue.pop();
       if (!entry) return;
       this.#attempt(entry);
@@ -176,91 +198,161 @@ class PodScheduler implements Scheduler {
   }
 
   #attempt(entry: QueuedPod): void {
-    const { clock, onAttempt } = this.#options;
-    const startMs = clock.monotonic();
     const profile = this.#profiles.of(entry.pod);
+    const startMs = this.#options.clock.monotonic();
+    const report = (result: AttemptResult): void =>
+      this.#options.onAttempt?.(
+        result,
+        this.#options.clock.monotonic() - startMs,
+        profile.name,
+      );
+    if (this.#extenders?.decideOn(entry.pod)) {
+      this.#asking = this.#placeByExtenders(this.#extenders, entry, profile)
+        .catch((error: unknown) => this.#errored(entry, profile, error))
+        .then((result) => {
+          this.#asking = undefined;
+          report(result);
+          this.#plan();
+        });
+      return;
+    }
     let result: AttemptResult;
     try {
       result = this.#place(entry, profile);
     } catch (error) {
-      this.#logger.error({ err: error, pod: entry.key }, "scheduling failed");
-      this.#queue.failed(entry, undefined);
-      this.#track(
-        profile.writer.reportFailure(
-          entry.pod,
-          "SchedulerError",
-          (error as Error).message,
-        ),
-      );
-      result = "error";
+      result = this.#errored(entry, profile, error);
     }
-    onAttempt?.(result, clock.monotonic() - startMs, profile.name);
+    report(result);
+  }
+
+  #errored(
+    entry: QueuedPod,
+    { writer }: RunningProfile,
+    error: unknown,
+  ): AttemptResult {
+    if (this.#phase === "stopped") return "error";
+    this.#logger.error({ err: error, pod: entry.key }, "scheduling failed");
+    this.#queue.failed(entry, undefined);
+    this.#binder.track(
+      writer.reportFailure(
+        entry.pod,
+        "SchedulerError",
+        (error as Error).message,
+      ),
+    );
+    return "error";
   }
 
   #place(entry: QueuedPod, profile: RunningProfile): AttemptResult {
     const { pod } = entry;
-    // Its claims come by a controller: until they are there nothing is reported, as for a gated pod.
-    if (
-      profile.claimsAt("preEnqueue") &&
-      this.#dynamicResources?.notYet(pod) !== undefined
-    ) {
-      this.#queue.failed(entry, new Set(["claim"]));
-      return "unschedulable";
-    }
-    const placement = profile.placer.place(this.#views.of(pod), this.#state);
+    if (this.#isUntimely(entry, profile)) return "unschedulable";
+    const view = this.#views.of(pod);
+    const placement = profile.placer.place(view, this.#state);
     if ("node" in placement) {
-      this.#take(entry, profile, placement.node);
+      this.#binder.take(entry, profile, placement.node);
       return "scheduled";
     }
     const { rejections } = placement;
-    const { preemption, message } = this.#makeRoom(pod, profile, rejections);
-    this.#queue.failed(entry, hintsOf(profile, rejections));
+    const room = this.#victims(pod, profile, rejections);
+    return this.#unplaced(entry, profile, rejections, room);
+  }
+
+  async #placeByExtenders(
+    extenders: Extenders,
+    entry: QueuedPod,
+    profile: RunningProfile,
+  ): Promise<AttemptResult> {
+    const { pod } = entry;
+    if (this.#isUntimely(entry, profile)) return "unschedulable";
+    const view = this.#views.of(pod);
+    const { placer } = profile;
+    const left = async ({ feasible, rejections }: Search) =>
+      (await extenders.filter(pod, feasible, rejections)).filter(
+        // It may have gone meanwhile.
+        ({ node }) => node !== undefined,
+      );
+    let search = placer.search(view, this.#state);
+    let feasible = await left(search);
+    if (feasible.length === 0 && search.nominated) {
+      search = placer.search(view, this.#state, { anyNode: true });
+      feasible = await left(search);
+    }
+    const { rejections } = search;
+    if (feasible.length > 0) {
+      const points =
+        feasible.length > 1 ? await extenders.points(pod, feasible) : undefined;
+      if (this.#phase === "stopped") return "error";
+      this.#binder.take(
+        entry,
+        profile,
+        placer.choose(view, feasible, this.#state, points),
+      );
+      return "scheduled";
+    }
+    const byExtenders = search.feasible.length > 0;
+    let room: Room = this.#victims(pod, profile, rejections);
+    if (room && "candidates" in room) {
+      const candidates = await extenders.preempt(pod, room.candidates);
+      room =
+        candidates.length > 0
+          ? { candidates }
+          : { message: "no candidate node for preemption" };
+    }
+    return this.#unplaced(entry, profile, rejections, room, byExtenders);
+  }
+
+  /** Its claims come by a controller: until they are there nothing is reported, as for a gated pod. */
+  #isUntimely(entry: QueuedPod, profile: RunningProfile): boolean {
+    const waits =
+      profile.claimsAt("preEnqueue") &&
+      this.#dynamicResources?.notYet(entry.pod) !== undefined;
+    if (waits) this.#queue.failed(entry, new Set(["claim"]));
+    return waits;
+  }
+
+  /** No node takes the pod. @param byExtenders plug-ins would have taken it to one, extenders did not */
+  #unplaced(
+    entry: QueuedPod,
+    profile: RunningProfile,
+    rejections: ReadonlyMap<NodeInfo, Rejection>,
+    room: Room,
+    byExtenders = false,
+  ): AttemptResult {
+    if (this.#phase === "stopped") return "error";
+    const { pod } = entry;
+    const why = unavailableMessage(this.#state.nodes().length, rejections);
+    const preemption =
+      room && "candidates" in room ? bestCandidate(room.candidates) : undefined;
+    const message =
+      room && "message" in room ? `${why} preemption: ${room.message}` : why;
+    if (preemption) this.#state.nominate(pod, preemption.node.name);
+    this.#queue.failed(
+      entry,
+      byExtenders ? allEvents : hintsOf(profile, rejections),
+    );
     if (profile.claimsAt("postFilter")) this.#releaseUnused(pod, rejections);
-    this.#track(
+    this.#binder.track(
       profile.writer.reportFailure(pod, "Unschedulable", message, preemption),
     );
     return "unschedulable";
   }
 
-  /** The pod is on the node from now on; the rest follows in the background. */
-  #take(entry: QueuedPod, profile: RunningProfile, info: NodeInfo): void {
-    const { pod } = entry;
-    const { name, node } = info;
-    const claims =
-      node && profile.claimsAt("reserve")
-        ? this.#dynamicResources?.reserve(pod, node)
-        : undefined;
-    this.#state.assume(pod, name);
-    const bindVolumes =
-      profile.volumeBindingMs === undefined
-        ? undefined
-        : this.#volumes.reserve(pod, info, profile.volumeBindingMs);
-    if (bindVolumes) this.#bindAfter(bindVolumes, entry, name, claims);
-    else this.#track(this.#bind(entry, name, claims));
-  }
-
-  /** Nominates a node where ending pods of lower priority would make the pod fit. */
-  #makeRoom(
+  /** Where ending pods of lower priority would make the pod fit. */
+  #victims(
     pod: Pod,
     { preemption: args, filters }: RunningProfile,
     rejections: ReadonlyMap<NodeInfo, Rejection>,
-  ): { message: string; preemption?: Preemption } {
-    const message = unavailableMessage(this.#state.nodes().length, rejections);
-    if (rejections.size === 0 || !args) return { message };
+  ): Room {
+    if (rejections.size === 0 || !args) return undefined;
     const budgets = this.#options.client
       .informer(podDisruptionBudgets)
       .lister.list();
-    const result = findPreemption(this.#views.of(pod), this.#state, {
+    return findCandidates(this.#views.of(pod), this.#state, {
       filters,
       rejections,
       budgets,
       args,
     });
-    if (!("preemption" in result))
-      return { message: `${message} preemption: ${result.message}` };
-    const { preemption } = result;
-    this.#state.nominate(pod, preemption.node.name);
-    return { message, preemption };
   }
 
   /** Claims that are allocated where the pod can't go are allocated again. */
@@ -271,87 +363,7 @@ class PodScheduler implements Scheduler {
       node && plugin === name ? [node] : [],
     );
     if (nodes.length > 0)
-      this.#track(this.#dynamicResources.makeRoom(pod, nodes));
-  }
-
-  #track(work: Promise<void>): void {
-    const tracked = work
-      .catch((error: unknown) => {
-        this.#logger.warn({ err: error }, "could not write a decision");
-      })
-      .finally(() => {
-        this.#writes.delete(tracked);
-        if (this.#queue.activeSize > 0) this.#plan();
-      });
-    this.#writes.add(tracked);
-  }
-
-  #bindAfter(
-    bindVolumes: () => Promise<void>,
-    entry: QueuedPod,
-    nodeName: string,
-    claims: ClaimDecision | undefined,
-  ): void {
-    const waiting = bindVolumes()
-      .then(
-        () => this.#track(this.#bind(entry, nodeName, claims)),
-        (error: unknown) =>
-          this.#track(
-            this.#failed(
-              entry,
-              error,
-              'running PreBind plugin "VolumeBinding"',
-              claims,
-            ),
-          ),
-      )
-      .finally(() => this.#waiting.delete(waiting));
-    this.#waiting.add(waiting);
-  }
-
-  async #bind(
-    entry: QueuedPod,
-    nodeName: string,
-    claims: ClaimDecision | undefined,
-  ): Promise<void> {
-    let step = 'running PreBind plugin "DynamicResources"';
-    try {
-      if (claims) await this.#dynamicResources?.bind(claims);
-      step = "running Bind";
-      await this.#profiles.of(entry.pod).writer.bind(entry.pod, nodeName);
-    } catch (error) {
-      return this.#failed(entry, error, step, claims);
-    }
-    this.#queue.done(entry);
-  }
-
-  /** After the pod was assumed on a node. */
-  async #failed(
-    entry: QueuedPod,
-    error: unknown,
-    step: string,
-    claims: ClaimDecision | undefined,
-  ): Promise<void> {
-    if (claims)
-      await this.#dynamicResources
-        ?.unreserve(claims)
-        .catch((failure: unknown) =>
-          this.#logger.warn(
-            { err: failure, pod: entry.key },
-            "could not release a pod's claims",
-          ),
-        );
-    this.#state.forget(entry.key);
-    this.#queue.notify("pod-removed");
-    if (isNotFound(error) && step === "running Bind")
-      return this.#queue.remove(entry.key);
-    if (this.#phase === "stopped") return;
-    this.#logger.warn({ err: error, pod: entry.key }, "binding failed");
-    this.#queue.failed(entry, undefined);
-    const text = error instanceof Error ? error.message : String(error);
-    return this.#profiles
-      .of(entry.pod)
-      .writer.reportFailure(entry.pod, "SchedulerError", `${step}: ${text}`);
+      this.#binder.track(this.#dynamicResources.makeRoom(pod, nodes));
   }
 }
 
@@ -361,6 +373,8 @@ function hintsOf(
   rejections: ReadonlyMap<unknown, { plugin: string }>,
 ): ReadonlySet<ClusterEvent> {
   const plugins = new Set([...rejections.values()].map(({ plugin }) => plugin));
+  // Who knows what an extender looks at.
+  if (plugins.has(extenderPlugin)) return allEvents;
   const hints = filters
     .filter(({ name }) => plugins.has(name))
     .flatMap((filter) => filter.hints);

@@ -37,6 +37,8 @@ interface WebhookOptions {
   /** Where a new connection goes, instead of the URL's host and port. What it throws fails the call. */
   readonly resolve?: () => WebhookPlace;
   readonly userAgent?: string;
+  /** Whether the query says how long the caller waits; default true. */
+  readonly sendsTimeout?: boolean;
   readonly clock?: Clock;
 }
 
@@ -269,6 +271,7 @@ export class JsonWebhook {
 
   #path(timeoutMs: number): string {
     const { pathname, search } = this.#url;
+    if (this.options.sendsTimeout === false) return pathname + search;
     const timeout = `timeout=${Math.ceil(timeoutMs / 1000)}s`;
     return `${pathname}${search === "" ? "?" : `${search}&`}${timeout}`;
   }

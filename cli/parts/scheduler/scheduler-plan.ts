@@ -5,9 +5,11 @@ import { formatDuration } from "../../../api/duration.ts";
 import { emitYaml } from "../../../api/codec/yaml-emit.ts";
 import type {
   CompleteConfiguration,
+  ExtenderConfiguration,
   SchedulerConfiguration,
 } from "../../../scheduler/configuration/configuration-types.ts";
 import { completeConfiguration } from "../../../scheduler/configuration/defaults.ts";
+import { extenderTls } from "../../../scheduler/extenders/http-extender.ts";
 import { configurationProblems } from "../../../scheduler/configuration/validation.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
@@ -153,9 +155,11 @@ export async function planScheduler(
       const completed = complete(read);
       for (const { field, detail } of configurationProblems(completed))
         section.problem(detail, field);
-      // They say where pods may not go.
-      if (read.extenders?.length)
-        section.problem("extenders are not built", "extenders");
+      for (const [index, extender] of (read.extenders ?? []).entries()) {
+        const problem = extenderProblem(extender);
+        if (problem)
+          section.problem(problem[1], `extenders[${index}].${problem[0]}`);
+      }
       return [read, completed] as const;
     },
   );
@@ -168,6 +172,21 @@ export async function planScheduler(
       backoffSeconds === undefined ? undefined : backoffSeconds * 1000,
     warnings: warningsOf(given, configuration),
   };
+}
+
+/** What only shows when the extender is called, and should show at the start. */
+function extenderProblem(
+  extender: ExtenderConfiguration,
+): readonly [field: string, what: string] | undefined {
+  const { urlPrefix = "" } = extender;
+  if (!/^https?:\/\//.test(urlPrefix) || !URL.canParse(urlPrefix))
+    return ["urlPrefix", "must be a URL of http or https"];
+  try {
+    extenderTls(extender);
+    return undefined;
+  } catch (error) {
+    return ["tlsConfig", (error as Error).message];
+  }
 }
 
 function readText(file: string): string {

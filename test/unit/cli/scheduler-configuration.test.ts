@@ -200,6 +200,31 @@ profiles:
     ],
   ],
   [
+    "extenders that can't be called",
+    `${head}extenders:
+- urlPrefix: extender.example.com
+  filterVerb: filter
+- urlPrefix: https://extender.example.com
+  tlsConfig: {insecure: true, caData: QQ==}
+- urlPrefix: https://extender.example.com
+  tlsConfig: {keyData: QQ==}
+- urlPrefix: https://extender.example.com
+  tlsConfig: {certData: "?"}
+- urlPrefix: https://extender.example.com
+  tlsConfig: {caData: QQ==}
+- urlPrefix: https://extender.example.com
+  tlsConfig: {caFile: /nowhere/ca.pem}
+`,
+    [
+      "FILE:11: extenders[3].tlsConfig.certData: must be base64",
+      "FILE:4: extenders[0].urlPrefix: must be a URL of http or https",
+      "FILE:7: extenders[1].tlsConfig: specifying a root certificates file with the insecure flag is not allowed",
+      "FILE:9: extenders[2].tlsConfig: a client certificate and its key have to be given together",
+      "FILE:13: extenders[4].tlsConfig: the certificate authority holds no certificate",
+      "FILE:15: extenders[5].tlsConfig: ENOENT: no such file or directory, open '/nowhere/ca.pem'",
+    ],
+  ],
+  [
     "a field that is given twice",
     `${head}parallelism: 1\nparallelism: 2\n`,
     ["FILE:4: parallelism: key is given twice"],
