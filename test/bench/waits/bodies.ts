@@ -1,6 +1,6 @@
 // Writes of large bodies: objects just below the limit of what is stored, in the forms that clients send.
 import { Connection, type Target } from "../support/connection.ts";
-import type { Reading } from "./client-process.ts";
+import type { ClientProcess, Reading } from "./client-process.ts";
 
 interface BodyScenario {
   readonly name: string;
@@ -113,32 +113,43 @@ type Measure = (
 
 /** Each write several times, one after the other. */
 export async function measureBodies(
-  target: Target,
+  clients: ClientProcess,
   namespace: string,
   wanted: RegExp,
   measure: Measure,
 ): Promise<void> {
+  for (const { name } of scenarios(namespace))
+    if (wanted.test(`bodies: ${name}`))
+      await measure(`bodies: ${name}`, () =>
+        clients.write({ namespace, scenario: name }),
+      );
+}
+
+/** In the clients' process: encoding and sealing a megabyte would make the prober wait for itself. */
+export async function writeBodies(
+  target: Target,
+  namespace: string,
+  scenario: string,
+): Promise<Reading[]> {
+  const found = scenarios(namespace).find(({ name }) => name === scenario);
+  if (!found) throw new Error(`no such scenario: ${scenario}`);
+  const { method, path, type, body } = found;
   const connection = new Connection(target);
-  for (const { name, method, path, type, body } of scenarios(namespace)) {
-    if (!wanted.test(`bodies: ${name}`)) continue;
-    await measure(`bodies: ${name}`, async () => {
-      const readings: Reading[] = [];
-      for (let turn = 0; turn < times; turn++) {
-        const startMs = performance.now();
-        const numbered = (text: string): string =>
-          text.replaceAll("NUMBER", String(turn));
-        const answer = await connection.request(
-          method,
-          numbered(path),
-          numbered(body),
-          { Accept: json, "Content-Type": type },
-        );
-        const good = answer.status < 300 ? 200 : answer.status;
-        const ms = performance.now() - startMs;
-        readings.push({ status: good, bytes: answer.bytes, ms });
-      }
-      return readings;
-    });
+  const readings: Reading[] = [];
+  for (let turn = 0; turn < times; turn++) {
+    const startMs = performance.now();
+    const numbered = (text: string): string =>
+      text.replaceAll("NUMBER", String(turn));
+    const answer = await connection.request(
+      method,
+      numbered(path),
+      numbered(body),
+      { Accept: json, "Content-Type": type },
+    );
+    const good = answer.status < 300 ? 200 : answer.status;
+    const ms = performance.now() - startMs;
+    readings.push({ status: good, bytes: answer.bytes, ms });
   }
   connection.close();
+  return readings;
 }

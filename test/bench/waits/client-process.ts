@@ -5,6 +5,7 @@ import { constants, setPriority } from "node:os";
 import { Connection, type Target } from "../support/connection.ts";
 import { Http2Connection } from "../support/http2-connection.ts";
 import { configMap, pod } from "../api/objects.ts";
+import { writeBodies } from "./bodies.ts";
 
 export interface ReadOrder {
   readonly kind: "read";
@@ -30,17 +31,25 @@ export interface FillOrder {
   readonly count: number;
 }
 
+/** One of the writes of large bodies. */
+export interface WriteOrder {
+  readonly kind: "write";
+  readonly namespace: string;
+  readonly scenario: string;
+}
+
 export interface Reading {
   readonly status: number;
   readonly bytes: number;
   readonly ms: number;
 }
 
-type Order = ReadOrder | FillOrder;
+type Order = ReadOrder | FillOrder | WriteOrder;
 type Client = Pick<Connection, "request" | "close">;
 
 export interface ClientProcess {
   read(order: Omit<ReadOrder, "kind">): Promise<Reading[]>;
+  write(order: Omit<WriteOrder, "kind">): Promise<Reading[]>;
   /** Seconds it took. */
   fill(order: Omit<FillOrder, "kind">): Promise<number>;
   close(): void;
@@ -61,6 +70,7 @@ export function startClientProcess(args: readonly string[]): ClientProcess {
     });
   return {
     read: (wanted) => order<Reading[]>({ kind: "read", ...wanted }),
+    write: (wanted) => order<Reading[]>({ kind: "write", ...wanted }),
     fill: (wanted) => order<number>({ kind: "fill", ...wanted }),
     close: () => child.kill(),
   };
@@ -70,13 +80,18 @@ export function runClientProcess(target: Target): void {
   // On a small machine the server and the prober come first.
   setPriority(constants.priority.PRIORITY_LOW);
   process.on("message", (order: Order) => {
-    const work =
-      order.kind === "read" ? read(target, order) : fill(target, order);
-    work.then(
+    perform(target, order).then(
       (result) => process.send!({ result }),
       (error: unknown) => process.send!({ error: String(error) }),
     );
   });
+}
+
+function perform(target: Target, order: Order): Promise<Reading[] | number> {
+  if (order.kind === "read") return read(target, order);
+  if (order.kind === "write")
+    return writeBodies(target, order.namespace, order.scenario);
+  return fill(target, order);
 }
 
 async function read(target: Target, order: ReadOrder): Promise<Reading[]> {

@@ -237,7 +237,7 @@ async function main(): Promise<void> {
         return readings;
       });
     }
-    await measureBodies(target, namespace, wanted, measure);
+    await measureBodies(clients, namespace, wanted, measure);
     rows.push(...(await others(wanted, clients, measure, server)));
     process.stderr.write("\n");
     printRows(rows);
@@ -338,6 +338,8 @@ async function measureOne(
     "turn cpu ms": report?.turnCpuMaxMs ?? "",
     "gc max ms": report?.gcMaxMs ?? "",
     "gc ms": report?.gcTotalMs ?? "",
+    // More than some of the time: the machine had other work, or the process's own threads were in the way.
+    "no cpu ms": report?.runDelayMs ?? "",
     failures: failed.length > 0 ? `${failed.length}×${failed[0]!.status}` : "",
   };
 }
