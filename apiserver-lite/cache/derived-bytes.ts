@@ -6,6 +6,8 @@
 // Invariants: slabs are written once at each place and never reused, so a view stays true as long as it is referenced;
 // their bytes together are at most `maxBytes`, one slab aside.
 
+import { SlabMemory, slabBytes } from "./slab-memory.ts";
+
 interface Slab {
   bytes: Buffer | undefined;
   used: number;
@@ -22,13 +24,13 @@ export interface Derived {
   readonly next: Derived | undefined;
 }
 
-const slabBytes = 256 * 1024;
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 export class DerivedBytes {
   #slabs: Slab[] = [];
   #bytes = 0;
   #current: Slab | undefined;
+  readonly #memory = new SlabMemory();
 
   constructor(
     private readonly maxBytes = defaultMaxBytes,
@@ -60,6 +62,7 @@ export class DerivedBytes {
     const unused = this.#slabs.filter(({ touched }) => !touched);
     for (const slab of unused) this.#drop(slab);
     for (const slab of this.#slabs) slab.touched = false;
+    this.#memory.age();
   }
 
   #room(length: number): Slab {
@@ -72,7 +75,8 @@ export class DerivedBytes {
     while (this.#slabs.length > 0 && this.#bytes + size > this.maxBytes)
       this.#drop(this.#slabs[Math.floor(this.random() * this.#slabs.length)]!);
     const slab: Slab = {
-      bytes: Buffer.allocUnsafeSlow(size),
+      bytes:
+        size > slabBytes ? Buffer.allocUnsafeSlow(size) : this.#memory.take(),
       used: 0,
       touched: true,
     };
