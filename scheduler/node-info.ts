@@ -1,10 +1,13 @@
 // A node with the pods on it and what they use: kept up to date pod by pod, so that a filter only compares numbers.
 //
-// Invariant: requested, scored, ports and the affinity sets are exactly the sums over `pods`.
+// Invariants: counts are of the pods there are; requested, scored, ports and the affinity sets are exactly the sums over `pods`.
 import type { Node } from "../api/types/core-v1.ts";
 import { addResources, toResources } from "../api/objects/pod-resources.ts";
 import type { Resources } from "../api/objects/pod-resources.ts";
 import type { PodView } from "./pod-view.ts";
+
+/** On a node where no pod comes or goes. */
+const maxCounts = 64;
 
 export class NodeInfo {
   readonly name: string;
@@ -18,6 +21,8 @@ export class NodeInfo {
   /** Pods with any pod affinity or anti-affinity. */
   readonly withAffinity = new Set<PodView>();
   readonly withRequiredAntiAffinity = new Set<PodView>();
+  /** How many of the pods match something, by its name; forgotten when a pod comes or goes. */
+  readonly #counts = new Map<string, number>();
   /** Image name → bytes. */
   images = new Map<string, number>();
 
@@ -37,6 +42,7 @@ export class NodeInfo {
 
   add(view: PodView): void {
     this.remove(view.key);
+    this.#counts.clear();
     this.pods.set(view.key, view);
     this.#count(view, 1);
     if (
@@ -55,10 +61,22 @@ export class NodeInfo {
     const view = this.pods.get(key);
     if (!view) return false;
     this.pods.delete(key);
+    this.#counts.clear();
     this.#count(view, -1);
     this.withAffinity.delete(view);
     this.withRequiredAntiAffinity.delete(view);
     return true;
+  }
+
+  /** @param key names `matches`: what is asked once more under the same name is not looked for again */
+  count(key: string, matches: (view: PodView) => boolean): number {
+    const known = this.#counts.get(key);
+    if (known !== undefined) return known;
+    let found = 0;
+    for (const view of this.pods.values()) if (matches(view)) found++;
+    if (this.#counts.size >= maxCounts) this.#counts.clear();
+    this.#counts.set(key, found);
+    return found;
   }
 
   /** A copy whose pods may be taken away for a trial. */

@@ -81,22 +81,19 @@ export function countsFor(
   );
 }
 
-export function matchingPods(
+/** Counts the pods of a namespace that a selector matches, node by node. A node remembers counts until a pod comes or goes. */
+export function podCounter(
   selector: Selector,
   namespace: string | undefined,
-  node: NodeInfo,
-): number {
+): (node: NodeInfo) => number {
   // As in the reference, which takes a selector of everything for none.
-  if (selector.empty) return 0;
-  let count = 0;
-  for (const { pod } of node.pods.values())
-    if (
-      pod.metadata.namespace === namespace &&
-      !pod.metadata.deletionTimestamp &&
-      selector.matches(pod.metadata.labels)
-    )
-      count++;
-  return count;
+  if (selector.empty) return () => 0;
+  const key = `${namespace ?? ""}/${selector.toString()}`;
+  const counts = ({ pod }: PodView): boolean =>
+    pod.metadata.namespace === namespace &&
+    !pod.metadata.deletionTimestamp &&
+    selector.matches(pod.metadata.labels);
+  return (node) => node.count(key, counts);
 }
 
 export const createTopologySpreadFilter = (
@@ -130,6 +127,7 @@ function countsByValue(
   cluster: ClusterView,
 ): Map<string, number> {
   const counts = new Map<string, number>();
+  const count = podCounter(spread.selector, view.pod.metadata.namespace);
   for (const node of cluster.nodes()) {
     const labels = node.node?.metadata.labels ?? {};
     const hasAll = all.every(
@@ -137,12 +135,7 @@ function countsByValue(
     );
     if (!hasAll || !countsFor(spread, view, node)) continue;
     const value = labels[spread.constraint.topologyKey]!;
-    const found = matchingPods(
-      spread.selector,
-      view.pod.metadata.namespace,
-      node,
-    );
-    counts.set(value, (counts.get(value) ?? 0) + found);
+    counts.set(value, (counts.get(value) ?? 0) + count(node));
   }
   return counts;
 }

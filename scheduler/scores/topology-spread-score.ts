@@ -2,7 +2,7 @@
 // the defaults of the profile.
 import {
   countsFor,
-  matchingPods,
+  podCounter,
   spreadConstraints,
   type SpreadConstraint,
   type SpreadDefaults,
@@ -58,8 +58,7 @@ function costsOf(
 ): (node: NodeInfo) => number {
   const { topologyKey, maxSkew } = spread.constraint;
   const { namespace } = view.pod.metadata;
-  const found = (node: NodeInfo): number =>
-    matchingPods(spread.selector, namespace, node);
+  const found = podCounter(spread.selector, namespace);
   if (topologyKey === hostname) {
     const weight = weightOf(counted.length);
     return (node) =>
