@@ -140,6 +140,11 @@ export async function planParts(
   const schedulerPlan = await planScheduler(own, {
     ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
     ...featureGatesOf(own, "1.32", (text) => logger.warn(text)),
+  }).catch((error: unknown) => {
+    // An option of the scheduler, where the server may have one of the same name.
+    throw error instanceof UsageError && error.message.startsWith("--")
+      ? new UsageError(`--scheduler-arg: ${error.message}`)
+      : error;
   });
   for (const warning of schedulerPlan.warnings) logger.warn(warning);
   return { controllerValues, schedulerPlan };

@@ -112,7 +112,13 @@ test.concurrent.each<[string[], number, RegExp]>([
   [
     ["--scheduler-arg=config=DIR/junk.pem"],
     1,
-    /--scheduler-arg: --config: not implemented yet/,
+    /junk\.pem:1: kind: must be KubeSchedulerConfiguration/,
+  ],
+  [["--scheduler-arg=config=/absent"], 1, /--scheduler-arg: --config: ENOENT/],
+  [
+    ["--scheduler-arg=write-config-to=/absent/file"],
+    1,
+    /--scheduler-arg: write-config-to is for `orbit scheduler` alone/,
   ],
   [
     ["--config=DIR/restricting.yaml"],
@@ -147,12 +153,30 @@ test("a port that is taken ends with 2 and names it", async () => {
 });
 
 test.each([
+  ["--config=DIR/junk.pem", /junk\.pem:1: kind: must be KubeSchedulerConfig/],
+  ["--config=/absent", /--config: ENOENT/],
+  ["--write-config-to=/absent/file", /--write-config-to: ENOENT/],
+])(
+  "orbit scheduler does not start with %s",
+  async (option, text) => {
+    const { code, stderr } = await runCommand(
+      process.execPath,
+      [orbitProgram, "scheduler", option.replaceAll("DIR", directory)],
+      { timeoutMs: 15_000 },
+    );
+    expect(stderr).toMatch(text);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(code).toBe(1);
+  },
+  20_000,
+);
+
+test.each([
   [
     "apiserver",
     "--egress-selector-config-file=DIR/junk.pem",
     "--egress-selector-config-file",
   ],
-  ["scheduler", "--config=DIR/junk.pem", "--config"],
   ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
 ])(
   "orbit %s does not start with %s",

@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { startCluster } from "../../../index.ts";
 import { events, nodes, pods } from "../../../client/resources.ts";
 import { passes, testNode, testPod } from "../../support/control-plane.ts";
+import { startHttpsServer } from "../../support/https-server.ts";
 
 const directory = mkdtempSync(path.join(os.tmpdir(), "scheduler-config-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -67,6 +68,66 @@ test("pods choose between the profiles of one scheduler", async () => {
     });
   } finally {
     await cluster.stop();
+  }
+});
+
+test("an extender filters and binds, by the API itself", async () => {
+  let bind: (pod: string, node: string) => Promise<unknown> = async () => {};
+  const extender = await startHttpsServer(async (body, request) => {
+    const asked = JSON.parse(body) as {
+      NodeNames: string[];
+      PodName: string;
+      Node: string;
+    };
+    if (request.url === "/bind") {
+      await bind(asked.PodName, asked.Node);
+      return {};
+    }
+    return { NodeNames: asked.NodeNames.filter((name) => name === "n2") };
+  });
+  const cluster = await startCluster({
+    args: argumentsWith(`extenders:
+- urlPrefix: ${extender.url}
+  filterVerb: filter
+  bindVerb: bind
+  nodeCacheCapable: true
+  enableHTTPS: true
+  tlsConfig: {caData: ${extender.caBundle}}
+`),
+  });
+  try {
+    const { client } = cluster;
+    const bound: string[] = [];
+    bind = (name, node) => {
+      bound.push(name);
+      return client
+        .resource(pods)
+        .createSubresource(name, "default", "binding", {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name, namespace: "default" },
+          target: { kind: "Node", name: node },
+        });
+    };
+    for (const name of ["n1", "n2", "n3"])
+      await client.resource(nodes).create(testNode(name));
+    const names = ["a", "b", "c"];
+    // What keeps new nodes from pods without a node agent.
+    const tolerations = [{ operator: "Exists" }];
+    for (const name of names)
+      await client.resource(pods).create(testPod(name, { tolerations }));
+    await passes(async () => {
+      const { items } = await client.resource(pods).list();
+      expect(items.map(({ spec }) => spec.nodeName)).toEqual([
+        "n2",
+        "n2",
+        "n2",
+      ]);
+    });
+    expect(bound.sort()).toEqual(names);
+  } finally {
+    await cluster.stop();
+    await extender.close();
   }
 });
 
