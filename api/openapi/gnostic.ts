@@ -1,7 +1,7 @@
 // How documents are written in protobuf: messages that follow the layout of their JSON. A layout is JSON key → [field
 // number, how]; what is no key of a layout and starts with "x-" goes into the message's vendor extensions as JSON text,
 // which the readers' YAML parsers take. `gnostic-v2.ts` and `gnostic-v3.ts` hold the layouts.
-import { WireWriter as Writer } from "../codec/wire-writer.ts";
+import type { WireWriter as Writer } from "../codec/wire-writer.ts";
 import type { JsonObject } from "./definitions.ts";
 
 export type Encode = (writer: Writer, value: never) => void;

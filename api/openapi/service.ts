@@ -9,6 +9,12 @@ import type { FeatureGates } from "./operations.ts";
 import { definitionOf, type JsonObject } from "./definitions.ts";
 import type { DocumentMaps } from "./document.ts";
 import { Fragment, type Definition, type Definitions } from "./fragments.ts";
+import {
+  contentTypeOf,
+  JSON_TYPE,
+  takesProtobuf,
+  type MediaRange,
+} from "./document-types.ts";
 import { pieces } from "./pieces.ts";
 import { addDocument } from "./merge.ts";
 import { oneStep, paced, type Pause, type Steps } from "../queueing/steps.ts";
@@ -29,12 +35,6 @@ import {
   V3Fragments,
 } from "./v3.ts";
 
-/** The subtype that clients ask with has an "@", which a well-formed one may not: answers carry the other. */
-const protobufSubtypes = (version: 2 | 3): readonly string[] => [
-  `com.github.proto-openapi.spec.v${version}.v1.0+protobuf`,
-  `com.github.proto-openapi.spec.v${version}@v1.0+protobuf`,
-];
-
 type Body = readonly Uint8Array[];
 
 interface CachedDocument {
@@ -45,12 +45,6 @@ interface CachedDocument {
   readonly made: Date;
   /** Made when it is first asked for. */
   gzipped?: Promise<Body>;
-}
-
-/** A clause of an Accept header. */
-interface MediaRange {
-  readonly type: string;
-  readonly subtype: string;
 }
 
 interface OpenApiRequest {
@@ -143,7 +137,6 @@ function builtinDefinitions(version: 2 | 3): Definitions {
   };
 }
 
-const JSON_TYPE = "application/json";
 const yearMs = 31_536_000_000;
 
 class Service implements OpenApiService {
@@ -337,7 +330,7 @@ class Service implements OpenApiService {
         headers: { "Content-Type": "text/plain; charset=utf-8" },
         body: (await this.v3Index()).body,
       };
-    const protobuf = takesProtobuf(v2 ? 2 : 3, accepts ?? [anything]);
+    const protobuf = takesProtobuf(v2 ? 2 : 3, accepts);
     const found = v2
       ? await this.v2(protobuf ?? false)
       : name.startsWith("v3/")
@@ -372,25 +365,6 @@ class Service implements OpenApiService {
     found.gzipped ??= compress(found.body);
     return { status: 200, headers, body: await found.gzipped };
   }
-}
-
-const contentTypeOf = (version: 2 | 3, protobuf: boolean): string =>
-  protobuf ? `application/${protobufSubtypes(version)[0]!}` : JSON_TYPE;
-
-const anything: MediaRange = { type: "*", subtype: "*" };
-
-/** Whether protobuf is the first form that is accepted; undefined: none is. */
-function takesProtobuf(
-  version: 2 | 3,
-  accepts: readonly MediaRange[],
-): boolean | undefined {
-  const subtypes = protobufSubtypes(version);
-  for (const { type, subtype } of accepts) {
-    if (type !== "*" && type !== "application") continue;
-    if (subtype === "*" || subtype === "json") return false;
-    if (subtypes.includes(subtype)) return true;
-  }
-  return undefined;
 }
 
 function documentOf(
