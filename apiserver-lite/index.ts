@@ -3,6 +3,7 @@
 // need it import it dynamically, or are themselves imported so.
 
 // The server, and what it is composed of.
+export type { WebhookClientsOptions } from "./webhook-client/webhook-clients.ts";
 export { type ApiServer, createApiServer, superuser } from "./server.ts";
 export type { AggregationOptions } from "./aggregation/aggregator.ts";
 export type { DialerOptions } from "./proxy/dialer.ts";

@@ -8,6 +8,7 @@ import type { GroupVersionResource } from "../../api/object.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import type { Tracer } from "../../api/tracing/tracer.ts";
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { Logger } from "pino";
 import type { Transport } from "../../client/transport.ts";
 import { Tunnels } from "../proxy/tunnels.ts";
@@ -49,6 +50,8 @@ export interface AggregationOptions {
   };
   /** Of upgraded connections, in each direction; 0: no limit. */
   readonly maxBytesPerSecond?: number;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 interface AggregatorParts {
@@ -85,7 +88,9 @@ export class Aggregator {
   ) {
     const { state, ownPlace, withUid } = parts;
     const { routing = "no-data-path" } = options;
-    this.remotes = new RemoteServices(state, options.proxyCertificate);
+    this.remotes = new RemoteServices(
+      ...([state, options.proxyCertificate, options.dial] as const),
+    );
     this.resolve = createServiceResolver({ state, routing, ownPlace });
     const { remotes, resolve } = this;
     const { catalogue, clock, logger, slices } = parts;

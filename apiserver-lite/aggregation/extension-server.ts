@@ -4,6 +4,8 @@ import * as https from "node:https";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { ClientRequest, OutgoingHttpHeaders } from "node:http";
 import { X509Certificate } from "node:crypto";
+import { httpsAgent } from "../../client/egress/egress-agents.ts";
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 
 /** Until a connection, its TLS included, is made. */
@@ -46,6 +48,8 @@ export class ExtensionServer {
   constructor(
     private readonly tls: ServerTls,
     private certificate: CertificatePair | undefined,
+    /** How connections leave; undefined: directly. */
+    private readonly dial?: Dial,
   ) {
     this.problem = authorityProblem(tls);
     this.#agent = this.#createAgent();
@@ -57,6 +61,7 @@ export class ExtensionServer {
     return (this.#unchecked ??= new ExtensionServer(
       { ...this.tls, authority: undefined, insecure: true },
       this.certificate,
+      this.dial,
     ));
   }
 
@@ -92,7 +97,11 @@ export class ExtensionServer {
       path,
       method,
       headers,
-      agent: upgrading ? false : this.#agent,
+      agent: !upgrading
+        ? this.#agent
+        : this.dial
+          ? httpsAgent(this.dial)
+          : false,
     });
     this.#open.add(request);
     const timer = setTimeout(
@@ -143,7 +152,7 @@ export class ExtensionServer {
   }
 
   #createAgent(): https.Agent {
-    return new https.Agent({
+    return httpsAgent(this.dial, {
       keepAlive: true,
       maxFreeSockets: maxKept,
       timeout: maxIdleMs,

@@ -1,5 +1,6 @@
 // The APIServices that other servers answer for, with the connections to each. What is connected to a service stays when
 // something else of its APIService changes.
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import type { APIService } from "../../api/types/apiregistration-v1.ts";
 import type { ClusterState } from "../resources/state.ts";
@@ -34,6 +35,8 @@ export class RemoteServices {
   constructor(
     private readonly state: ClusterState,
     private certificate: CertificatePair | undefined,
+    /** How connections leave; undefined: directly. */
+    private readonly dial?: Dial,
   ) {}
 
   /** Reads what is there, then follows. */
@@ -109,7 +112,7 @@ export class RemoteServices {
     const same = before && JSON.stringify(before.tls) === JSON.stringify(tls);
     const server = same
       ? before.server
-      : new ExtensionServer(tls, this.certificate);
+      : new ExtensionServer(tls, this.certificate, this.dial);
     return { ...registration, service, tls, server };
   }
 }

@@ -1,6 +1,7 @@
 // --audit-webhook-config-file: batches of events as an EventList, posted to the server a kubeconfig names. A failed
 // batch is tried again with back-off, four times; then its events are lost, and logged.
 import type { Logger } from "pino";
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { Clock } from "../../api/clock.ts";
 import {
   JsonWebhook,
@@ -14,6 +15,8 @@ interface AuditWebhookOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random?: () => number;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 const ATTEMPTS = 5;
@@ -27,7 +30,7 @@ export class AuditWebhook implements AuditSink {
 
   constructor(private readonly options: AuditWebhookOptions) {
     this.#webhook = new JsonWebhook(options.connection, {
-      timeoutMs: TIMEOUT_MS,
+      ...{ timeoutMs: TIMEOUT_MS, dial: options.dial },
     });
   }
 

@@ -5,6 +5,8 @@ import * as https from "node:https";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 import { errors, type ApiError } from "../../api/errors.ts";
+import { httpAgent, httpsAgent } from "../../client/egress/egress-agents.ts";
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import { connectionText } from "../../client/webhook/call-failure.ts";
 import type { ProxyTarget } from "./proxy-name.ts";
 
@@ -13,6 +15,8 @@ export interface DialerOptions {
   readonly clientCertificate: CertificatePair | undefined;
   /** Authorities (PEM) the agents' certificates must be from. Undefined: not checked, the reference's default. */
   readonly agentAuthority: string | undefined;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
   /** Until a connection, its TLS included, is made; default 10 s. */
   readonly connectTimeoutMs?: number;
 }
@@ -49,19 +53,20 @@ export class Dialer {
       path: target.path,
       method,
       headers,
-      agent: false,
     };
-    if (target.agent)
-      Object.assign(
-        options,
-        upgrading ? this.#tlsOptions() : { agent: this.#agents },
-      );
+    const { dial } = this.#options;
+    const secure = target.scheme === "https";
+    if (target.agent && !upgrading) options.agent = this.#agents;
+    else
+      options.agent = !dial
+        ? false
+        : secure
+          ? httpsAgent(dial)
+          : httpAgent(dial);
+    if (target.agent && upgrading) Object.assign(options, this.#tlsOptions());
     // Pods' and services' certificates are their own affair, as at the reference.
-    else if (target.scheme === "https") options.rejectUnauthorized = false;
-    const request =
-      target.scheme === "https"
-        ? https.request(options)
-        : http.request(options);
+    if (!target.agent && secure) options.rejectUnauthorized = false;
+    const request = secure ? https.request(options) : http.request(options);
     this.#open.add(request);
     request.once("close", () => this.#open.delete(request));
     const timer = setTimeout(
@@ -104,7 +109,7 @@ export class Dialer {
   }
 
   #createAgent(): https.Agent {
-    return new https.Agent({
+    return httpsAgent(this.#options.dial, {
       keepAlive: true,
       maxFreeSockets: 4,
       timeout: 0,

@@ -7,6 +7,7 @@
 import { X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
+import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { UserCredentials } from "../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../client/webhook/json-webhook.ts";
@@ -29,12 +30,19 @@ interface WebhookClientConfig {
   readonly caBundle?: string;
 }
 
+interface WebhookEgress {
+  readonly cluster: Dial | undefined;
+  readonly controlPlane: Dial | undefined;
+}
+
 export interface WebhookClientsOptions {
   /** Services and their endpoints. */
   readonly state: StateReader;
   readonly clock: Clock;
   /** What the API server shows to `host:port`; default nothing. */
   readonly credentials?: (hostPort: string) => UserCredentials | undefined;
+  /** How connections to services and to URLs leave; undefined: directly. */
+  readonly egress?: WebhookEgress | undefined;
   /** Undefined: nothing is traced. */
   readonly tracer?: Tracer | undefined;
   /** Undefined: this process has no TLS port of the API server to call. */
@@ -129,7 +137,7 @@ export class WebhookClients {
   }
 
   #createClient({ url, service, caBundle }: WebhookClientConfig): JsonWebhook {
-    const { state, clock, loopback } = this.options;
+    const { state, clock, loopback, egress } = this.options;
     const limits = { clock, userAgent, timeoutMs: longestTimeoutMs };
     const parsed = url && URL.canParse(url) ? new URL(url) : undefined;
     const host = service
@@ -152,6 +160,7 @@ export class WebhookClients {
         },
         {
           ...limits,
+          dial: egress?.cluster,
           shownServer: `https://${host}:${port}`,
           resolve: () => servicePlace(state, { namespace, name, port }),
         },
@@ -164,7 +173,7 @@ export class WebhookClients {
     const { tls, ...shown } = this.#credentials(`${host}:${port}`);
     return new JsonWebhook(
       { ...shown, server: url, tls: { ...tls, ...(ca ? { ca } : {}) } },
-      limits,
+      { ...limits, dial: egress?.controlPlane },
     );
   }
 

@@ -32,7 +32,6 @@ const noDialing =
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    "egress-selector-config-file": "",
     "service-account-signing-endpoint": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",

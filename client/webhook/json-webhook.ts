@@ -8,6 +8,8 @@
 // time limit; one whose connection breaks off may have had its effect.
 import type { Dispatcher, Pool } from "undici";
 import { systemClock, type Clock } from "../../api/clock.ts";
+import { dialedConnector } from "../egress/dialed-connector.ts";
+import type { Dial } from "../egress/egress-dialer.ts";
 import type { HttpTransportOptions } from "../http-transport.ts";
 import {
   failureText,
@@ -36,6 +38,8 @@ interface WebhookOptions {
   readonly shownServer?: string;
   /** Where a new connection goes, instead of the URL's host and port. What it throws fails the call. */
   readonly resolve?: () => WebhookPlace;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
   readonly userAgent?: string;
   /** Whether the query says how long the caller waits; default true. */
   readonly sendsTimeout?: boolean;
@@ -299,8 +303,8 @@ export class JsonWebhook {
   async #createPool(): Promise<Pool> {
     const { Pool, buildConnector } = await import("undici");
     const { tls } = this.connection;
-    const { resolve, timeoutMs } = this.options;
-    const connect = buildConnector({
+    const { resolve, dial, timeoutMs } = this.options;
+    const direct = buildConnector({
       ...(tls?.ca ? { ca: tls.ca } : {}),
       ...(tls?.cert ? { cert: tls.cert } : {}),
       ...(tls?.key ? { key: tls.key } : {}),
@@ -308,6 +312,7 @@ export class JsonWebhook {
       rejectUnauthorized: !tls?.insecureSkipVerify,
       timeout: timeoutMs,
     });
+    const connect = dial ? dialedConnector(dial, direct) : direct;
     return new Pool(this.#url.origin, {
       connections: maxConnections,
       keepAliveTimeout: keepAliveMs,

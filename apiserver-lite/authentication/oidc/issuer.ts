@@ -3,6 +3,8 @@
 // seconds. The keys, too, are fetched from https URLs only.
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
+import { dialedConnector } from "../../../client/egress/dialed-connector.ts";
+import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import type { Clock, Timer } from "../../../api/clock.ts";
 import {
   issuerKeys,
@@ -17,6 +19,8 @@ interface IssuerOptions {
   readonly discoveryUrl?: string;
   /** PEM; the machine's roots without it. */
   readonly authority?: string;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -128,13 +132,14 @@ export class Issuer {
   }
 
   async #connect(): Promise<Dispatcher> {
-    const { Agent } = await import("undici");
-    const { authority } = this.#options;
+    const { Agent, buildConnector } = await import("undici");
+    const { authority, dial } = this.#options;
+    const tls = {
+      ...(authority ? { ca: authority } : {}),
+      timeout: TIMEOUT_MS,
+    };
     return new Agent({
-      connect: {
-        ...(authority ? { ca: authority } : {}),
-        timeout: TIMEOUT_MS,
-      },
+      connect: dial ? dialedConnector(dial, buildConnector(tls)) : tls,
     });
   }
 }

@@ -15,6 +15,7 @@ export const usedApiServerOptions: readonly string[] = [
   "encryption-provider-config",
   "encryption-provider-config-automatic-reload",
   "tracing-config-file",
+  "egress-selector-config-file",
   "lease-reuse-duration-seconds",
   "endpoint-reconciler-type",
   "storage-initialization-timeout",

@@ -22,6 +22,7 @@ import {
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import type { Transport } from "../../../client/transport.ts";
+import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { readOptionFile } from "../option-files.ts";
@@ -63,6 +64,7 @@ export class AdmissionPart {
     values: OptionValues,
     served: Served,
     secure: boolean,
+    dial?: Dial,
   ): Promise<AdmissionPart> {
     const configs = await readAdmissionConfig(values, builtInPlugins);
     const enabled = values.list("enable-admission-plugins");
@@ -79,7 +81,7 @@ export class AdmissionPart {
     );
     need("ImagePolicyWebhook", configs.imagePolicy, "no config specified");
     const images =
-      configs.imagePolicy && (await imageWebhook(configs.imagePolicy));
+      configs.imagePolicy && (await imageWebhook(configs.imagePolicy, dial));
     const conditions = new MatchConditionMetrics();
     const webhooks = await WebhookAdmission.create(configs, conditions);
     return new AdmissionPart(
@@ -167,14 +169,15 @@ export class AdmissionPart {
 
 const webhookTimeoutMs = 30_000;
 
-async function imageWebhook({
-  kubeConfigFile,
-}: ImagePolicyConfig): Promise<JsonWebhook> {
+async function imageWebhook(
+  { kubeConfigFile }: ImagePolicyConfig,
+  dial: Dial | undefined,
+): Promise<JsonWebhook> {
   const text = readOptionFile("admission-control-config-file", kubeConfigFile);
   try {
     return new JsonWebhook(
       await parseKubeconfig(text, path.dirname(kubeConfigFile)),
-      { timeoutMs: webhookTimeoutMs },
+      { timeoutMs: webhookTimeoutMs, dial },
     );
   } catch (error) {
     throw new UsageError(`${kubeConfigFile}: ${(error as Error).message}`);

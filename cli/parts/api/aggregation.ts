@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
+import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { FollowedPair } from "../followed-pair.ts";
 import { readPair } from "../option-files.ts";
@@ -51,8 +52,11 @@ export function aggregationOptions(
   header: PublishedAuthentication["requestHeader"],
   /** Do service addresses lead anywhere from this process? */
   serviceAddresses: boolean,
+  /** How connections leave; undefined: directly. */
+  dial?: Dial,
 ): AggregationOptions {
   return {
+    dial,
     proxyCertificate: proxyCertificate(values, pki),
     routing: values.flag("enable-aggregator-routing")
       ? "endpoints"

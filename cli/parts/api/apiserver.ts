@@ -41,7 +41,7 @@ import { readAuthorityFile, readPair } from "../option-files.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { apiServerOptionsOf } from "./server-options.ts";
 import { createTracing } from "./tracing.ts";
-import type { Tracing } from "../tracing/tracing.ts";
+import { readEgress, type Egress } from "./egress/egress.ts";
 import { serviceAddresses } from "./services.ts";
 import {
   clientAuthorities,
@@ -75,10 +75,12 @@ interface ApiPartOptions {
 function dialing(
   values: OptionValues,
   pki: ClusterPki | undefined,
+  egress: Egress,
 ): DialerOptions {
   const authorityFile = values.optionalText("kubelet-certificate-authority");
   const timeoutMs = values.number("kubelet-timeout");
   return {
+    dial: egress.cluster,
     clientCertificate:
       readPair(values, "kubelet-client-certificate", "kubelet-client-key") ??
       pki?.kubeletClient,
@@ -148,33 +150,25 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     advertisedAddress(bindAddress, values.optionalText("advertise-address"));
   const advertiseAddress = ownAddress();
   const services = serviceAddresses(values, { store, clock, logger });
-  const served = await apiServerOptionsOf(values, logger);
+  const asked = await whatIsAsked(options, logger);
+  const { served, egress, audit, remote, encryption, admission } = asked;
   const strategies = createStrategies({
     featureGates: served.featureGates,
     allowPrivileged: values.flag("allow-privileged"),
     componentChecks: componentChecks(store, options.whole ?? false),
     ...(services.allocators ? { services: services.allocators } : {}),
   });
-  const agents = dialing(values, pki);
+  const agents = dialing(values, pki, egress);
   const authorities = clientAuthorities(values, pki);
   const header = requestHeaderOf(values, authorities.headerCa);
-  const audit = await createAudit(values, clock, logger);
-  const remote = await remoteAccess(values, clock, logger);
-  const encryption = await readEncryption({ values, served, clock, logger });
-  const tracing = await traced(options, served.featureGates);
-  const admission = await AdmissionPart.create(values, served, !!pki);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const port = (): number => server.port;
   const server: ApiServer = createApiServer({
     ...served,
-    ...{ sealOf: encryption.sealOf, tracer: tracing?.tracer },
+    ...{ sealOf: encryption.sealOf, tracer: asked.tracing?.tracer },
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
-    moreMetrics: () => [
-      ...admission.families(options.moreMetrics),
-      ...remote.authorizers.families(),
-      ...encryption.families(),
-    ],
+    moreMetrics: asked.families,
     store,
     logger,
     clock,
@@ -183,13 +177,16 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       pki,
       header,
       options.serviceAddresses ?? true,
+      egress.cluster,
     ),
     bindAddress,
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),
     parts(state, loopback) {
-      const surroundings = { values, pki, remote, state, clock, logger };
-      const context = { ...surroundings, loopback, tracer: tracing?.tracer };
+      const context = {
+        ...{ values, pki, remote, state, clock, logger, loopback, egress },
+        tracer: asked.tracing?.tracer,
+      };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({
         state,
@@ -249,26 +246,43 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     updatePki(renewed) {
       server.reloadCertificate(servingTls(renewed.serving, values, renewed));
       made.security!.updatePki(renewed);
-      made.proxy?.setDialing(dialing(values, renewed));
+      made.proxy?.setDialing(dialing(values, renewed, egress));
       server.setProxyCertificate(proxyCertificate(values, renewed));
     },
     updateAddress: () => server.advertise(ownAddress()),
     async stop() {
       renewals?.stop();
       await server.stop();
-      await Promise.all([audit?.close(), tracing?.stop()]);
+      await Promise.all([audit?.close(), asked.tracing?.stop()]);
     },
   };
 }
 
-/** Undefined: nothing is traced. Calls of the store are traced too. */
-async function traced(
-  { values, store, clock, logger }: ApiPartOptions,
-  gates: Readonly<Record<string, boolean>> | undefined,
-): Promise<Tracing | undefined> {
-  const tracing = await createTracing(values, gates, { clock, logger });
+/** What the options ask for beside the server itself. Rejects with a UsageError. */
+async function whatIsAsked(
+  { values, store, clock, pki, moreMetrics }: ApiPartOptions,
+  logger: Logger,
+) {
+  const served = await apiServerOptionsOf(values, logger);
+  const egress = await readEgress(values);
+  const { controlPlane: dial } = egress;
+  const audit = await createAudit(values, clock, logger, dial);
+  const remote = await remoteAccess(values, clock, logger, dial);
+  const encryption = await readEncryption({ values, served, clock, logger });
+  const parts = { clock, logger, egress };
+  const tracing = await createTracing(values, served.featureGates, parts);
   if (tracing) store.traceCalls?.(tracing.grpc);
-  return tracing;
+  const admission = await AdmissionPart.create(values, served, !!pki, dial);
+  const families = (): readonly Family[] => [
+    ...admission.families(moreMetrics),
+    ...remote.authorizers.families(),
+    ...encryption.families(),
+    ...egress.families(),
+  ];
+  return {
+    ...{ served, egress, audit, remote, encryption, tracing, admission },
+    families,
+  };
 }
 
 /** Throws a DependencyError for a port or a store that can't be had. */

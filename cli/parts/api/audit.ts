@@ -14,6 +14,7 @@ import {
   lenientSink,
   truncatingSink,
 } from "../../../apiserver-lite/index.ts";
+import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { readOptionFile } from "../option-files.ts";
@@ -27,6 +28,7 @@ export async function createAudit(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
+  dial?: Dial,
 ): Promise<Auditor | undefined> {
   const policy = await readPolicy(values);
   const file = values.optionalText("audit-log-path");
@@ -44,7 +46,8 @@ export async function createAudit(
   }
   const sinks: AuditSink[] = [];
   if (file) sinks.push(logSink(file, values, clock, logger));
-  if (webhook) sinks.push(await webhookSink(webhook, values, clock, logger));
+  if (webhook)
+    sinks.push(await webhookSink(webhook, values, clock, logger, dial));
   return sinks.length > 0
     ? new Auditor(policy, allSinks(sinks), clock)
     : undefined;
@@ -100,6 +103,7 @@ async function webhookSink(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
+  dial: Dial | undefined,
 ): Promise<AuditSink> {
   const { parseKubeconfig } = await import("../../../client/kubeconfig.ts");
   const text = readOptionFile("audit-webhook-config-file", file);
@@ -112,7 +116,7 @@ async function webhookSink(
     );
   }
   const webhook = new AuditWebhook({
-    connection,
+    ...{ connection, dial },
     initialBackoffMs: values.number("audit-webhook-initial-backoff"),
     clock,
     logger,

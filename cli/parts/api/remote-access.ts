@@ -22,6 +22,7 @@ import {
   type Authorizers,
 } from "./authorization/authorizers.ts";
 import { structuredAuthentication } from "./authentication/structured-authentication.ts";
+import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
 
 export interface RemoteAccess {
@@ -39,13 +40,14 @@ const TIMEOUT_MS = 30_000;
 async function webhookOf(
   values: OptionValues,
   optionName: string,
+  dial: Dial | undefined,
 ): Promise<JsonWebhook | undefined> {
   const file = values.optionalText(optionName);
   if (!file) return undefined;
   const text = readOptionFile(optionName, file);
   try {
     return new JsonWebhook(await parseKubeconfig(text, path.dirname(file)), {
-      timeoutMs: TIMEOUT_MS,
+      ...{ timeoutMs: TIMEOUT_MS, dial },
     });
   } catch (error) {
     throw new UsageError(`--${optionName}: ${(error as Error).message}`);
@@ -106,6 +108,7 @@ function oidc(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
+  dial: Dial | undefined,
 ): { issuer: Issuer; authenticator: TokenAuthenticator } | undefined {
   const url = values.optionalText("oidc-issuer-url");
   const clientId = values.optionalText("oidc-client-id");
@@ -130,8 +133,7 @@ function oidc(
     ...(authorityFile
       ? { authority: readAuthorityFile("oidc-ca-file", authorityFile) }
       : {}),
-    clock,
-    logger,
+    ...{ clock, logger, dial },
   });
   return {
     issuer,
@@ -152,24 +154,26 @@ function oidc(
   };
 }
 
+/** @param dial how connections leave; undefined: directly */
 export async function remoteAccess(
   values: OptionValues,
   clock: Clock,
   logger: Logger,
+  dial?: Dial,
 ): Promise<RemoteAccess> {
-  const authorizers = await readAuthorizers({ values, clock, logger });
+  const authorizers = await readAuthorizers({ values, clock, logger, dial });
   const tokenHook = await webhookOf(
     values,
     "authentication-token-webhook-config-file",
+    dial,
   );
-  const connect = oidc(values, clock, logger);
+  const connect = oidc(values, clock, logger, dial);
   const issuers = values.list("service-account-issuer");
   const structured = await structuredAuthentication({
     values,
     audiences: apiAudiences(values),
     ownIssuers: issuers.length > 0 ? issuers : [DEFAULT_ISSUER],
-    clock,
-    logger,
+    ...{ clock, logger, dial },
   });
   if (structured)
     for (const name of ["oidc-issuer-url", ...oidcNames])

@@ -7,6 +7,7 @@ import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { ConfigurationSection } from "../configuration-section.ts";
 import { readOptionFile } from "../option-files.ts";
+import type { Egress } from "./egress/egress.ts";
 import {
   readTracing,
   startTracing,
@@ -23,7 +24,7 @@ const versions = ["v1", "v1beta1", "v1alpha1"].map(
 export async function createTracing(
   values: OptionValues,
   gates: Readonly<Record<string, boolean>> | undefined,
-  parts: { clock: Clock; logger: Logger },
+  parts: { clock: Clock; logger: Logger; egress: Egress },
 ): Promise<Tracing | undefined> {
   const file = values.optionalText(option);
   if (!file) return undefined;
@@ -34,7 +35,13 @@ export async function createTracing(
   const text = readOptionFile(option, file);
   const settings = await ConfigurationSection.read(text, file, (section) => {
     section.object("TracingConfiguration", versions, tracingFields);
-    return readTracing(section);
+    const settings = readTracing(section);
+    // It is control plane: it must not leave another way than the selector says.
+    if (parts.egress.controlPlane && !settings.target.startsWith("unix:"))
+      section.problem(
+        "connections to a collector by the proxy of the egress selection controlplane are not implemented",
+      );
+    return settings;
   });
   const resource = {
     "service.name": "apiserver",

@@ -12,6 +12,7 @@ import {
   WebhookClients,
   WebhookMetrics,
 } from "../../../apiserver-lite/index.ts";
+import type { WebhookClientsOptions } from "../../../apiserver-lite/index.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Tracer } from "../../../api/tracing/tracer.ts";
 import type { Family } from "../../../api/metrics/family.ts";
@@ -28,6 +29,8 @@ interface ServerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly loopback: Loopback | undefined;
+  /** How connections leave; undefined: directly. */
+  readonly egress?: WebhookClientsOptions["egress"];
   /** Undefined: nothing is traced. */
   readonly tracer?: Tracer | undefined;
 }
@@ -66,13 +69,13 @@ export class WebhookAdmission {
     logger,
     loopback,
     tracer,
+    egress,
   }: ServerContext): NonNullable<AdmissionSurroundings["webhooks"]> {
+    const shared = { state, clock, loopback, tracer, egress };
     const clientsOf = (users: KubeconfigUsers | undefined): WebhookClients => {
-      if (!users) return this.plainClients({ state, clock, loopback, tracer });
+      if (!users) return this.plainClients(shared);
       const credentials = (place: string) => credentialsFor(users, place);
-      return this.#add(
-        new WebhookClients({ state, clock, credentials, loopback, tracer }),
-      );
+      return this.#add(new WebhookClients({ ...shared, credentials }));
     };
     return {
       ...{ state, clock, logger },

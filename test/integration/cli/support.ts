@@ -59,7 +59,7 @@ export const certificateOf = (
   signer: CertificatePair,
   commonName: string,
   organizations: string[] = [],
-  more: { ipAddresses?: string[] } = {},
+  more: { ipAddresses?: string[]; dnsNames?: string[] } = {},
 ): CertificatePair =>
   issueCertificate(signer, {
     subject: { commonName, organizations },

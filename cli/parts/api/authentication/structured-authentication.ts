@@ -8,6 +8,7 @@ import type {
   UserInfo,
 } from "../../../../api/contracts.ts";
 import { isDeepStrictEqual } from "node:util";
+import type { Dial } from "../../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
 import { FollowedFile } from "../followed-file.ts";
@@ -34,6 +35,8 @@ interface StructuredOptions {
   readonly ownIssuers: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 interface Known {
@@ -129,7 +132,7 @@ class StructuredAuthentication implements TokenAuthenticator {
   }
 
   #use(issuers: readonly JwtIssuer[]): void {
-    const { clock, logger, audiences } = this.#options;
+    const { clock, logger, audiences, dial } = this.#options;
     const before = new Map(this.#known.map((each) => [each.key, each]));
     this.#known = issuers.map(({ url, discoveryUrl, authority }) => {
       const key = JSON.stringify([url, discoveryUrl, authority]);
@@ -142,7 +145,7 @@ class StructuredAuthentication implements TokenAuthenticator {
         url,
         ...(discoveryUrl === undefined ? {} : { discoveryUrl }),
         ...(authority === undefined ? {} : { authority }),
-        ...{ clock, logger },
+        ...{ clock, logger, dial },
       });
       if (this.#started) issuer.start();
       return { key, issuer };

@@ -23,6 +23,7 @@ import type { Authorizer } from "../../../../api/contracts.ts";
 import type { Family } from "../../../../api/metrics/family.ts";
 import { parseKubeconfig } from "../../../../client/kubeconfig.ts";
 import { JsonWebhook } from "../../../../client/webhook/json-webhook.ts";
+import type { Dial } from "../../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
 import { FollowedFile } from "../followed-file.ts";
@@ -51,6 +52,8 @@ interface Parts {
   readonly values: OptionValues;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How connections leave; undefined: directly. */
+  readonly dial?: Dial | undefined;
 }
 
 /** One version of the configuration with the connections of its webhooks, by their names. */
@@ -67,7 +70,7 @@ export async function readAuthorizers(parts: Parts): Promise<Authorizers> {
     const entries = entriesOfModes(values);
     return new Authorizers(
       parts,
-      await connect(entries, webhookFile),
+      await connect(entries, webhookFile, parts.dial),
       undefined,
     );
   }
@@ -78,7 +81,10 @@ export async function readAuthorizers(parts: Parts): Promise<Authorizers> {
       );
   const text = readOptionFile(option, file);
   const entries = await readAuthorizationConfig(text, file);
-  return new Authorizers(parts, await connect(entries, option), { file, text });
+  return new Authorizers(parts, await connect(entries, option, parts.dial), {
+    file,
+    text,
+  });
 }
 
 const webhookOptions = [
@@ -125,6 +131,7 @@ const webhookOfOptions = (values: OptionValues): WebhookEntry => ({
 async function connect(
   entries: readonly AuthorizerEntry[],
   optionName: string,
+  dial: Dial | undefined,
 ): Promise<Version> {
   const webhooks = new Map<string, JsonWebhook>();
   for (const entry of entries) {
@@ -133,7 +140,10 @@ async function connect(
     const text = readOptionFile(optionName, file);
     try {
       const connection = await parseKubeconfig(text, path.dirname(file));
-      webhooks.set(entry.name, new JsonWebhook(connection, { timeoutMs }));
+      webhooks.set(
+        entry.name,
+        new JsonWebhook(connection, { timeoutMs, dial }),
+      );
     } catch (error) {
       throw new UsageError(
         `--${optionName}: ${file}: ${(error as Error).message}`,
@@ -226,7 +236,7 @@ export class Authorizers {
         throw new UsageError(
           `authorizer type ${type} is not allowed if it was not enabled at initial server startup`,
         );
-    const version = await connect(entries, option);
+    const version = await connect(entries, option, this.#parts.dial);
     if (this.#followed!.stopped || !this.#state) return closeAll(version);
     const before = this.#version;
     this.#chain = this.#chainOf(version, this.#state);
