@@ -187,11 +187,12 @@ export interface ResourceStrategy<
 export interface PartStrategy<T extends KubeObject = AnyObject> {
   /** A write here makes no manager own these paths. Default: spec. */
   readonly resetPaths?: readonly (readonly string[])[];
+  /** For "status" all but metadata and status is a copy of the old object's already. */
   prepareForUpdate?(
     object: T,
     old: Readonly<T>,
     context: StrategyContext,
-  ): void;
+  ): void | Promise<void>;
   validateUpdate?(
     object: Readonly<T>,
     old: Readonly<T>,

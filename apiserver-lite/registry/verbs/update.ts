@@ -289,8 +289,10 @@ async function prepare(
   }
   object.metadata.resourceVersion = String(live.revision);
   const part = endpoint.part(call.subresource);
-  if (part) part.prepareForUpdate?.(object, old, call);
-  else if (call.subresource === "") {
+  if (part) {
+    const preparing = part.prepareForUpdate?.(object, old, call);
+    if (preparing) await preparing;
+  } else if (call.subresource === "") {
     taken.prepared = object;
     const preparing = strategy.prepareForUpdate?.(object, old, call);
     if (preparing) await preparing;
@@ -350,7 +352,10 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
   else if (next.generation !== undefined) delete next.generation;
 }
 
-/** An update of /status changes status and metadata only. */
+/**
+ * An update of /status changes status and metadata only. The rest is copied: defaults are set once more after this, and
+ * the old object may be shared and frozen.
+ */
 function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
   const { metadata: _, status: __, ...kept } = old;
   const next = { ...copyJson(kept), metadata: object.metadata } as AnyObject;

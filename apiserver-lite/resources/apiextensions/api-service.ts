@@ -43,7 +43,6 @@ export const apiServiceStrategy = strategyOf<APIService>({
   status: {
     resetPaths: [["spec"], ["metadata"]],
     prepareForUpdate(object, old) {
-      object.spec = old.spec;
       const { labels, annotations, finalizers, ownerReferences } = old.metadata;
       const kept = { labels, annotations, finalizers, ownerReferences };
       for (const [name, value] of Object.entries(kept))

@@ -49,10 +49,7 @@ export const customResourceDefinitionStrategy =
         ? validation!.validateChangedDefinition(definition, was)
         : validation!.validateNewDefinition(definition),
     status: {
-      async prepareForUpdate(object, old) {
-        await prepareValidation();
-        object.spec = old.spec;
-      },
+      prepareForUpdate: prepareValidation,
       validateUpdate: (definition) => validation!.statusProblems(definition),
     },
   });

@@ -163,7 +163,6 @@ export const daemonSetStrategy = strategyOf<DaemonSet>({
   ],
   status: {
     prepareForUpdate(object, old) {
-      object.spec = old.spec;
       setTemplateGeneration(object, templateGeneration(old));
     },
     validateUpdate(object, old) {

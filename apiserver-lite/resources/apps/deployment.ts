@@ -124,7 +124,6 @@ export const deploymentStrategy = strategyOf<Deployment>({
   status: {
     resetPaths: [["spec"], ["metadata", "labels"]],
     prepareForUpdate(object, old) {
-      object.spec = old.spec;
       if (old.metadata.labels)
         object.metadata.labels = { ...old.metadata.labels };
       else delete object.metadata.labels;

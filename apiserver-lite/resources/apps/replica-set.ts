@@ -53,9 +53,6 @@ export const replicaSetStrategy = strategyOf<ReplicaSet>({
     ),
   ],
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = old.spec;
-    },
     validateUpdate: (object) => validateReplicaStatus(object.status),
   },
   printRow: (object, now) => {

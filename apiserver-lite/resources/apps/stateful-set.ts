@@ -142,9 +142,6 @@ export const statefulSetStrategy = strategyOf<StatefulSet>({
     ];
   },
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = old.spec;
-    },
     validateUpdate(object, old) {
       const [now, was] = [object.status, old.status];
       return [

@@ -88,8 +88,7 @@ export const horizontalPodAutoscalerStrategy =
       return spec ? validateScalerSpec(spec) : [fieldErrors.required("spec")];
     },
     status: {
-      prepareForUpdate(object, old) {
-        object.spec = old.spec;
+      prepareForUpdate(object) {
         object.status ??= emptyStatus();
       },
       validateUpdate(object) {

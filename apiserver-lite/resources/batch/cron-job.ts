@@ -135,11 +135,7 @@ export const cronJobStrategy = strategyOf<CronJob>({
     ];
   },
   validateUpdate: (object, old) => validateSpec(object, old),
-  status: {
-    prepareForUpdate(object, old) {
-      object.spec = old.spec;
-    },
-  },
+  status: {},
   printRow: (object, now) => {
     const { metadata, spec, status } = object;
     return [

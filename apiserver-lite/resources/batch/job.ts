@@ -235,9 +235,6 @@ export const jobStrategy = strategyOf<Job>({
     ];
   },
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = old.spec;
-    },
     validateUpdate: (object, old) => validateJobStatus(object, old),
   },
   selectableFields: (object) => ({

@@ -69,7 +69,6 @@ export const certificateSigningRequestStrategy =
     status: {
       resetPaths: [["spec"], ["status", "conditions"]],
       prepareForUpdate(request, was, context) {
-        request.spec = was.spec;
         request.status = { ...request.status };
         stamp(request, formatTime(context.clock.now()), was);
         if (request.status.conditions?.length === 0)

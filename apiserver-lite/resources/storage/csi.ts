@@ -253,9 +253,6 @@ export const volumeAttachmentStrategy = strategyOf<VolumeAttachment>({
   validateUpdate: (object, old) =>
     immutable("spec", object.spec, old.spec, "storage.VolumeAttachmentSpec"),
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = old.spec;
-    },
     validateUpdate(object) {
       const { status } = object;
       return (["attachError", "detachError"] as const)

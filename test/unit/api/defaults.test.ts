@@ -1,5 +1,6 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- documents are looked into freely here */
 import { applyDefaults, createDefaulter } from "../../../api/defaults.ts";
+import { deepFreeze } from "../../../api/objects/deep-freeze.ts";
 import { builtinCatalogue } from "../../../api/catalogue.ts";
 
 const pod = { group: "", version: "v1", kind: "Pod" };
@@ -11,6 +12,7 @@ function withDefaults<T extends object>(
 ): any {
   applyDefaults(object, gvk);
   const once = JSON.stringify(object);
+  applyDefaults(deepFreeze(JSON.parse(once)), gvk);
   applyDefaults(object, gvk);
   expect(JSON.stringify(object)).toBe(once);
   return object;
