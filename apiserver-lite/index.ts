@@ -5,6 +5,7 @@
 // The server, and what it is composed of.
 export type { WebhookClientsOptions } from "./webhook-client/webhook-clients.ts";
 export { type ApiServer, createApiServer, superuser } from "./server.ts";
+export { authorizedTransport } from "./in-process/authorized-transport.ts";
 export type { AggregationOptions } from "./aggregation/aggregator.ts";
 export type { DialerOptions } from "./proxy/dialer.ts";
 export { ProxyHandler } from "./proxy/proxy-handler.ts";

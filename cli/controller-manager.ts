@@ -1,5 +1,7 @@
 // `orbit controller-manager`: the controllers alone, against any conforming API server.
 import { systemClock } from "../api/clock.ts";
+import { createClient } from "../client/create-client.ts";
+import { createHttpTransport } from "../client/http-transport.ts";
 import { createControllerManager } from "../controllers/manager.ts";
 import type { ControllerOptions } from "../controllers/options.ts";
 import { beginDaemon } from "./daemon.ts";
@@ -9,7 +11,8 @@ import type { OptionValues } from "./options/parse.ts";
 import { DependencyError, UsageError } from "./options/table.ts";
 import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
-import { connectClient } from "./parts/connect.ts";
+import { partConnection } from "./parts/connect.ts";
+import { accountClients } from "./parts/controllers/account-clients.ts";
 import { controllerOptions } from "./parts/controllers/controller-options.ts";
 import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
@@ -56,16 +59,21 @@ export async function runControllerManager(
   if (!start) return 0;
   const { values, logger } = start;
   const options = await chosenOptions(values, (text) => logger.warn(text));
-  const client = await connectClient(
+  const connection = await partConnection(
     values,
     logger,
     options.featureGates ?? {},
   );
+  const environment = { clock: systemClock, logger };
+  const client = createClient(createHttpTransport(connection), environment);
   const metrics = new PartMetrics();
   let manager;
   try {
     manager = createControllerManager({
       client,
+      ...(values.flag("use-service-account-credentials")
+        ? { clientOf: accountClients(client, connection, environment) }
+        : {}),
       clock: systemClock,
       logger,
       metrics,

@@ -6,7 +6,6 @@
 // body; everything below HTTP (refused, reset, timed out) rejects with a TransportError.
 import { trimEnd } from "../api/trim.ts";
 import { setMaxListeners } from "node:events";
-import { readFile } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Dispatcher, Pool } from "undici";
 import { systemClock } from "../api/clock.ts";
@@ -32,7 +31,12 @@ import { nameItems } from "./content/list-items.ts";
 import { answerError } from "./content/status-error.ts";
 import { checkRequest, resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
-import type { ApiRequest, Transport } from "./transport.ts";
+import { RequestCredentials, type CredentialOptions } from "./credentials.ts";
+import {
+  TransportError,
+  type ApiRequest,
+  type Transport,
+} from "./transport.ts";
 import { TokenBucket } from "../api/queueing/token-bucket.ts";
 
 export interface TlsOptions {
@@ -45,16 +49,10 @@ export interface TlsOptions {
   insecureSkipVerify?: boolean;
 }
 
-export interface HttpTransportOptions {
+export interface HttpTransportOptions extends CredentialOptions {
   /** `https://host:port`, a path prefix allowed. */
   server: string;
   tls?: TlsOptions;
-  token?: string;
-  /** Wins over token; read again once a minute. */
-  tokenFile?: string;
-  username?: string;
-  password?: string;
-  impersonate?: { user: string; groups?: readonly string[]; uid?: string };
   userAgent?: string;
   /** How bodies are encoded where they can be; default JSON. */
   contentType?: ContentType;
@@ -68,14 +66,6 @@ export interface HttpTransportOptions {
   logger?: Logger;
 }
 
-/** Below HTTP: the server could not be reached or the connection broke. */
-class TransportError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "TransportError";
-  }
-}
-
 interface HttpTransport extends Transport {
   /** New certificates for connections from now on; running watches are ended, so that their readers connect again. */
   updateTls(tls: TlsOptions): Promise<void>;
@@ -83,7 +73,6 @@ interface HttpTransport extends Transport {
 
 /** A lease that waits for its turn is lost; events have limits of their own. */
 const unlimited = ["leases", "events"];
-const tokenReadIntervalMs = 60_000;
 const maxRetries = 10;
 
 export const patchTypes: Record<Patch["type"], string> = {
@@ -125,7 +114,7 @@ class UndiciTransport implements HttpTransport {
   #onlyJsonBodies = false;
   /** undici is loaded with the first request. */
   #pools: Promise<Pools> | undefined;
-  #fileToken: { text: string; readMs: number } | undefined;
+  readonly #credentials: RequestCredentials;
   readonly #bucket: TokenBucket | undefined;
 
   constructor(private readonly options: HttpTransportOptions) {
@@ -133,6 +122,7 @@ class UndiciTransport implements HttpTransport {
     this.#origin = url.origin;
     this.#prefix = trimEnd(url.pathname, "/");
     this.#clock = options.clock ?? systemClock;
+    this.#credentials = new RequestCredentials(options, this.#clock);
     this.#timeoutMs = options.requestTimeoutMs ?? 60_000;
     this.#tls = options.tls ?? {};
     const { rateLimit } = options;
@@ -268,43 +258,8 @@ class UndiciTransport implements HttpTransport {
       accept,
       "user-agent": options.userAgent ?? "orbit",
     };
-    const token = options.tokenFile
-      ? await this.#readToken(options.tokenFile)
-      : options.token;
-    if (token) headers["authorization"] = `Bearer ${token}`;
-    else if (options.username !== undefined) {
-      const pair = `${options.username}:${options.password ?? ""}`;
-      headers["authorization"] =
-        `Basic ${Buffer.from(pair).toString("base64")}`;
-    }
-    const { impersonate } = options;
-    if (impersonate) {
-      headers["impersonate-user"] = impersonate.user;
-      if (impersonate.groups?.length)
-        headers["impersonate-group"] = [...impersonate.groups];
-      if (impersonate.uid) headers["impersonate-uid"] = impersonate.uid;
-    }
+    await this.#credentials.set(headers);
     return headers;
-  }
-
-  async #readToken(path: string): Promise<string> {
-    const nowMs = this.#clock.monotonic();
-    if (
-      !this.#fileToken ||
-      nowMs - this.#fileToken.readMs > tokenReadIntervalMs
-    ) {
-      try {
-        const text = (await readFile(path, "utf8")).trim();
-        this.#fileToken = { text, readMs: nowMs };
-      } catch (error) {
-        // While it is being replaced the last good one still serves.
-        if (!this.#fileToken)
-          throw new TransportError(`cannot read token file ${path}`, {
-            cause: error,
-          });
-      }
-    }
-    return this.#fileToken.text;
   }
 
   async #call(
@@ -347,9 +302,8 @@ class UndiciTransport implements HttpTransport {
           cause: error,
         });
       }
-      if (status === 401 && this.options.tokenFile && !tokenRetried) {
+      if (status === 401 && !tokenRetried && this.#credentials.refused()) {
         tokenRetried = true;
-        this.#fileToken = undefined;
         continue;
       }
       const waitMs = retryAfterMs(status, answered["retry-after"]);
@@ -390,7 +344,7 @@ class UndiciTransport implements HttpTransport {
         });
       });
     if (response.statusCode !== 200) {
-      if (response.statusCode === 401) this.#fileToken = undefined;
+      if (response.statusCode === 401) this.#credentials.refused();
       const bytes = Buffer.from(await response.body.arrayBuffer());
       throw answerError(response.statusCode, bytes, response.headers, codec);
     }

@@ -53,3 +53,11 @@ export interface Transport {
   ): ObjectCache<T> | undefined;
   close(): Promise<void>;
 }
+
+/** Below HTTP: the server could not be reached or the connection broke. */
+export class TransportError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "TransportError";
+  }
+}

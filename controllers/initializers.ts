@@ -51,6 +51,8 @@ import { createVolumeBinder } from "./volumes/volume-binder.ts";
 export interface Initializer {
   readonly name: string;
   readonly alias: string;
+  /** The service account of kube-system that it acts as where each has its own; without it, the manager's identity. */
+  readonly account?: string;
   readonly offByDefault?: boolean;
   create(
     context: ControllerContext,
@@ -80,16 +82,19 @@ export const initializers: readonly Initializer[] = [
   {
     name: "legacy-serviceaccount-token-cleaner-controller",
     alias: "legacy-service-account-token-cleaner",
+    account: "legacy-service-account-token-cleaner",
     create: createLegacyTokenCleaner,
   },
   {
     name: "serviceaccount-controller",
     alias: "serviceaccount",
+    account: "service-account-controller",
     create: createServiceAccountController,
   },
   {
     name: "service-lb-controller",
     alias: "service",
+    account: "service-controller",
     create: (context) =>
       context.options.loadBalancer
         ? createServiceLoadBalancerController(
@@ -101,6 +106,7 @@ export const initializers: readonly Initializer[] = [
   {
     name: "root-ca-certificate-publisher-controller",
     alias: "root-ca-cert-publisher",
+    account: "root-ca-cert-publisher",
     create: (context) =>
       context.options.rootCa
         ? createRootCaPublisher(context, context.options.rootCa)
@@ -109,26 +115,31 @@ export const initializers: readonly Initializer[] = [
   {
     name: "namespace-controller",
     alias: "namespace",
+    account: "namespace-controller",
     create: createNamespaceController,
   },
   {
     name: "deployment-controller",
     alias: "deployment",
+    account: "deployment-controller",
     create: createDeploymentController,
   },
   {
     name: "replicaset-controller",
     alias: "replicaset",
+    account: "replicaset-controller",
     create: createReplicaSetController,
   },
   {
     name: "replicationcontroller-controller",
     alias: "replicationcontroller",
+    account: "replication-controller",
     create: createReplicationControllerController,
   },
   {
     name: "garbage-collector-controller",
     alias: "garbagecollector",
+    account: "generic-garbage-collector",
     create: (context, discovery) =>
       context.options.enableGarbageCollector
         ? createGarbageCollector(context, discovery)
@@ -137,6 +148,7 @@ export const initializers: readonly Initializer[] = [
   {
     name: "node-ipam-controller",
     alias: "nodeipam",
+    account: "node-controller",
     create: (context) =>
       context.options.nodeIpam
         ? createNodeIpamController(context, context.options.nodeIpam)
@@ -145,21 +157,25 @@ export const initializers: readonly Initializer[] = [
   {
     name: "node-lifecycle-controller",
     alias: "nodelifecycle",
+    account: "node-controller",
     create: createNodeLifecycleController,
   },
   {
     name: "taint-eviction-controller",
     alias: "taint-eviction",
+    account: "node-controller",
     create: createTaintEvictionController,
   },
   {
     name: "pod-garbage-collector-controller",
     alias: "podgc",
+    account: "pod-garbage-collector",
     create: createPodGarbageCollector,
   },
   {
     name: "resourceclaim-controller",
     alias: "resource-claim-controller",
+    account: "resource-claim-controller",
     create: (context) =>
       isOn(context, "DynamicResourceAllocation")
         ? createResourceClaimController(context, {
@@ -170,66 +186,79 @@ export const initializers: readonly Initializer[] = [
   {
     name: "endpointslice-controller",
     alias: "endpointslice",
+    account: "endpointslice-controller",
     create: createEndpointSliceController,
   },
   {
     name: "endpoints-controller",
     alias: "endpoint",
+    account: "endpoint-controller",
     create: createEndpointsController,
   },
   {
     name: "daemonset-controller",
     alias: "daemonset",
+    account: "daemon-set-controller",
     create: createDaemonSetController,
   },
   {
     name: "statefulset-controller",
     alias: "statefulset",
+    account: "statefulset-controller",
     create: createStatefulSetController,
   },
   {
     name: "job-controller",
     alias: "job",
+    account: "job-controller",
     create: createJobController,
   },
   {
     name: "cronjob-controller",
     alias: "cronjob",
+    account: "cronjob-controller",
     create: createCronJobController,
   },
   {
     name: "horizontal-pod-autoscaler-controller",
     alias: "horizontalpodautoscaling",
+    account: "horizontal-pod-autoscaler",
     create: createAutoscalerController,
   },
   {
     name: "disruption-controller",
     alias: "disruption",
+    account: "disruption-controller",
     create: createDisruptionController,
   },
   {
     name: "ttl-after-finished-controller",
     alias: "ttl-after-finished",
+    account: "ttl-after-finished-controller",
     create: createTtlAfterFinishedController,
   },
   {
     name: "clusterrole-aggregation-controller",
     alias: "clusterrole-aggregation",
+    account: "clusterrole-aggregation-controller",
     create: createClusterRoleAggregationController,
   },
   {
     name: "validatingadmissionpolicy-status-controller",
     alias: "validatingadmissionpolicy-status",
+    account: "validatingadmissionpolicy-status-controller",
     create: createPolicyStatusController,
   },
   {
     name: "endpointslice-mirroring-controller",
     alias: "endpointslicemirroring",
+    account: "endpointslicemirroring-controller",
     create: createEndpointSliceMirroringController,
   },
   {
     name: "certificatesigningrequest-signing-controller",
     alias: "csrsigning",
+    account: "certificate-controller",
     create: (context: ControllerContext): Controller | undefined => {
       const { clusterSigningCa, signerCas } = context.options;
       return (clusterSigningCa ?? signerCas)
@@ -243,63 +272,75 @@ export const initializers: readonly Initializer[] = [
   {
     name: "bootstrap-signer-controller",
     alias: "bootstrapsigner",
+    account: "bootstrap-signer",
     offByDefault: true,
     create: createBootstrapSigner,
   },
   {
     name: "token-cleaner-controller",
     alias: "tokencleaner",
+    account: "token-cleaner",
     offByDefault: true,
     create: createTokenCleaner,
   },
   {
     name: "certificatesigningrequest-approving-controller",
     alias: "csrapproving",
+    account: "certificate-controller",
     create: createCertificateApprover,
   },
   {
     name: "certificatesigningrequest-cleaner-controller",
     alias: "csrcleaner",
+    account: "certificate-controller",
     create: createCertificateCleaner,
   },
   {
     name: "resourcequota-controller",
     alias: "resourcequota",
+    account: "resourcequota-controller",
     create: createResourceQuotaController,
   },
   {
     name: "persistentvolumeclaim-protection-controller",
     alias: "pvc-protection",
+    account: "pvc-protection-controller",
     create: createClaimProtectionController,
   },
   {
     name: "persistentvolume-protection-controller",
     alias: "pv-protection",
+    account: "pv-protection-controller",
     create: createVolumeProtectionController,
   },
   {
     name: "persistentvolume-binder-controller",
     alias: "persistentvolume-binder",
+    account: "persistent-volume-binder",
     create: createVolumeBinder,
   },
   {
     name: "persistentvolume-attach-detach-controller",
     alias: "attachdetach",
+    account: "attachdetach-controller",
     create: createAttachDetachController,
   },
   {
     name: "persistentvolume-expander-controller",
     alias: "persistentvolume-expander",
+    account: "expand-controller",
     create: createClaimExpansionController,
   },
   {
     name: "ephemeral-volume-controller",
     alias: "ephemeral-volume",
+    account: "ephemeral-volume-controller",
     create: createEphemeralVolumeController,
   },
   {
     name: "storageversion-garbage-collector-controller",
     alias: "storage-version-gc",
+    account: "storage-version-garbage-collector",
     create: (context) =>
       isOn(context, "StorageVersionAPI") &&
       isOn(context, "APIServerIdentity", true)
@@ -309,6 +350,7 @@ export const initializers: readonly Initializer[] = [
   {
     name: "storage-version-migrator-controller",
     alias: "svm",
+    account: "storage-version-migrator-controller",
     create: (context) =>
       isOn(context, "StorageVersionMigrator")
         ? createVersionMigrator(context)

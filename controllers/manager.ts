@@ -24,6 +24,8 @@ import type { ControllerOptions } from "./options.ts";
 
 interface ControllerManagerOptions {
   client: Client;
+  /** The client of a service account of kube-system; without it all controllers act as `client`. */
+  clientOf?: (account: string) => Client;
   clock: Clock;
   logger: Logger;
   options?: Partial<ControllerOptions>;
@@ -77,6 +79,7 @@ class Manager implements ControllerManager {
   readonly lost: Promise<void>;
   #resolveLost: () => void = () => {};
   readonly #recorders = new Map<string, EventRecorder>();
+  readonly #clients = new Map<string, Client>();
   readonly #controllers = new Map<string, Controller>();
   readonly #elections: LeaderElection[] = [];
   #stopped = false;
@@ -157,6 +160,7 @@ class Manager implements ControllerManager {
     await Promise.all(stopping);
     this.#controllers.clear();
     for (const recorder of this.#recorders.values()) recorder.stop();
+    for (const client of this.#clients.values()) await client.close();
     // The first is given back last, as it was taken first.
     for (const election of this.#elections.reverse()) await election.stop();
   }
@@ -168,14 +172,16 @@ class Manager implements ControllerManager {
   }
 
   #startOne(initializer: Initializer): void {
-    const controller = initializer.create(this.#context(), this.#discovery);
+    const context = this.#context(initializer.account);
+    const controller = initializer.create(context, this.#discovery);
     if (!controller) return;
     this.#controllers.set(initializer.name, controller);
     controller.start();
   }
 
-  #context(): ControllerContext {
-    const { client, clock, logger, metrics } = this.given;
+  #context(account: string | undefined): ControllerContext {
+    const { clock, logger, metrics } = this.given;
+    const client = this.#clientAs(account);
     return {
       client,
       clock,
@@ -183,13 +189,28 @@ class Manager implements ControllerManager {
       options: this.options,
       ...(metrics ? { metrics } : {}),
       recorder: (component) => {
-        let recorder = this.#recorders.get(component);
+        const key = `${account ?? ""}/${component}`;
+        let recorder = this.#recorders.get(key);
         if (!recorder) {
           recorder = new EventRecorder({ client, clock, logger, component });
-          this.#recorders.set(component, recorder);
+          this.#recorders.set(key, recorder);
         }
         return recorder;
       },
+    };
+  }
+
+  /** What is watched is shared, and the manager's; what is asked and written is the account's. */
+  #clientAs(account: string | undefined): Client {
+    const { client, clientOf } = this.given;
+    if (account === undefined || !clientOf) return client;
+    let own = this.#clients.get(account);
+    if (!own) this.#clients.set(account, (own = clientOf(account)));
+    return {
+      resource: own.resource.bind(own),
+      raw: own.raw.bind(own),
+      informer: client.informer.bind(client),
+      close: () => Promise.resolve(),
     };
   }
 

@@ -15,6 +15,7 @@ import {
 } from "../parts/signing-authorities.ts";
 import type { LoadBalancerPlan } from "./load-balancer-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
+import { inProcessAccountClients } from "./account-clients.ts";
 import { electionOf, startPart } from "./elected-part.ts";
 import { ensureLocalPathClass } from "./local-path-class.ts";
 
@@ -56,11 +57,19 @@ export async function startControllers(
       ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
     },
   };
+  const accounts = options.flag("use-service-account-credentials")
+    ? { clientOf: inProcessAccountClients(cluster, shared.client) }
+    : {};
   await startPart(started, {
     ...shared,
     lease: electionOf(values, options, "kube-controller-manager"),
     create: () =>
-      createControllerManager({ ...shared, metrics, options: chosen }),
+      createControllerManager({
+        ...shared,
+        ...accounts,
+        metrics,
+        options: chosen,
+      }),
   });
   if (localPath) {
     // Nothing waits for it: a claim gets a default class that comes later too.

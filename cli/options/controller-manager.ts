@@ -219,7 +219,7 @@ const table: OptionTable = [
       "use-service-account-credentials",
       "bool",
       "false",
-      "A service account of its own for each controller.",
+      "Each controller asks and writes as a service account of its own in kube-system, with its role alone; what is watched stays the manager's.",
     ),
     option(
       "service-account-private-key-file",

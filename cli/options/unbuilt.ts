@@ -25,6 +25,11 @@ const oneProtocol = "the port speaks HTTP/1.1 alone";
 const addressSharing = {
   "permit-address-sharing": "every listening socket has SO_REUSEADDR",
 };
+const portSharing = {
+  // A second process on the port is what it is for, and Node 20 can't set SO_REUSEPORT (net.listen's reusePort came with
+  // 22.12): a start that took it for granted would fail, or end the other process's, at the worst moment.
+  "permit-port-sharing": "false",
+};
 const noPeers =
   "no request goes on to another API server (gate UnknownVersionInteroperabilityProxy)";
 const noDialing =
@@ -35,8 +40,9 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
     "service-account-signing-endpoint": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
+    ...portSharing,
   },
-  harmless: ["permit-port-sharing"],
+  harmless: [],
   moot: {
     ...contention,
     ...hiddenMetrics,
@@ -48,11 +54,8 @@ export const unbuiltApiServerOptions: UnbuiltOptions = {
 };
 
 export const unbuiltControllerManagerOptions: UnbuiltOptions = {
-  restricts: {
-    // The controllers keep to one identity, which may more than each alone needs.
-    "use-service-account-credentials": "false",
-  },
-  harmless: ["permit-port-sharing"],
+  restricts: portSharing,
+  harmless: [],
   moot: {
     ...contention,
     ...hiddenMetrics,

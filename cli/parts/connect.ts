@@ -3,7 +3,10 @@ import type { Logger } from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { Client } from "../../client/client.ts";
 import { createClient } from "../../client/create-client.ts";
-import { createHttpTransport } from "../../client/http-transport.ts";
+import {
+  createHttpTransport,
+  type HttpTransportOptions,
+} from "../../client/http-transport.ts";
 import {
   inClusterConnection,
   loadKubeconfig,
@@ -20,6 +23,19 @@ export async function connectClient(
   logger: Logger,
   gates: Readonly<Record<string, boolean>> = {},
 ): Promise<Client> {
+  const connection = await partConnection(values, logger, gates);
+  return createClient(createHttpTransport(connection), {
+    clock: systemClock,
+    logger,
+  });
+}
+
+/** Where and how a part that runs alone reaches the API server. */
+export async function partConnection(
+  values: OptionValues,
+  logger: Logger,
+  gates: Readonly<Record<string, boolean>>,
+): Promise<HttpTransportOptions> {
   const contentType = clientContentType(values, gates);
   const file = values.optionalText("kubeconfig");
   const master = values.optionalText("master");
@@ -32,16 +48,13 @@ export async function connectClient(
   ).catch((error: Error) => {
     throw new UsageError(`--kubeconfig: ${error.message}`);
   });
-  return createClient(
-    createHttpTransport({
-      ...connection,
-      server: master ?? connection.server,
-      ...clientRateLimit(values),
-      contentType,
-      logger,
-    }),
-    { clock: systemClock, logger },
-  );
+  return {
+    ...connection,
+    server: master ?? connection.server,
+    ...clientRateLimit(values),
+    contentType,
+    logger,
+  };
 }
 
 /** The connection that a kubeconfig describes; an unreadable one is a UsageError that names the option. */

@@ -79,14 +79,16 @@ export class RevisionSync {
     created: boolean,
   ): Promise<Deployment> {
     const { client, clock } = this.options;
-    const { name, namespace, annotations } = observed.metadata;
+    const { annotations } = observed.metadata;
     const revision = newSet.metadata.annotations?.[revisionAnnotation];
     const deployment =
       revision && annotations?.[revisionAnnotation] !== revision
-        ? await client.resource(deployments).patch(name, namespace, {
-            type: "merge",
-            body: {
-              metadata: { annotations: { [revisionAnnotation]: revision } },
+        ? // No patch: the role of this controller has none on Deployments.
+          await client.resource(deployments).update({
+            ...observed,
+            metadata: {
+              ...observed.metadata,
+              annotations: { ...annotations, [revisionAnnotation]: revision },
             },
           })
         : observed;

@@ -113,21 +113,21 @@ export async function provisionVolume(
 /** Provisioners look for their name on claims. */
 async function nameProvisioner(
   client: Client,
-  { metadata }: PersistentVolumeClaim,
+  claim: PersistentVolumeClaim,
   provisioner: string,
 ): Promise<void> {
+  const { metadata } = claim;
   const known = metadata.annotations ?? {};
   if (provisionerAnnotations.every((name) => known[name] === provisioner))
     return;
   const annotations = Object.fromEntries(
     provisionerAnnotations.map((name) => [name, provisioner]),
   );
-  await client
-    .resource(persistentVolumeClaims)
-    .patch(metadata.name, metadata.namespace, {
-      type: "merge",
-      body: { metadata: { uid: metadata.uid, annotations } },
-    });
+  // No patch: the role of this controller has none on claims.
+  await client.resource(persistentVolumeClaims).update({
+    ...claim,
+    metadata: { ...metadata, annotations: { ...known, ...annotations } },
+  });
 }
 
 /** What neither built-in provisioner makes. */

@@ -8,6 +8,7 @@ import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { ControllerOptions } from "../../controllers/options.ts";
+import { accountTransport } from "./account-access.ts";
 import { eventually } from "./eventually.ts";
 import { MemoryApi } from "./memory-api.ts";
 
@@ -31,8 +32,15 @@ export async function startControlPlane(
   const api = new MemoryApi(clock);
   const client = createClient(api, { clock, logger: silent });
   if (options.runPods) runPods(client, clock);
+  // Each controller has the rights of its own role alone.
+  const denied: string[] = [];
   const manager = createControllerManager({
     client,
+    clientOf: (account) =>
+      createClient(accountTransport(api, account, denied), {
+        clock,
+        logger: silent,
+      }),
     clock,
     logger: silent,
     options: { controllers: ["*"], ...options.controllers },
@@ -44,6 +52,8 @@ export async function startControlPlane(
     async stop() {
       await manager.stop();
       await client.close();
+      if (denied.length > 0)
+        throw new Error(`denied: ${[...new Set(denied)].join("; ")}`);
     },
   };
 }

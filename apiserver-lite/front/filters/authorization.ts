@@ -61,7 +61,12 @@ function unanswered(url: string, error: string): PlainAnswer {
   );
 }
 
-function attributesOf({ info, user, query }: HttpRequest): AccessAttributes {
+/** What is asked, as authorizers see it. */
+export function attributesOf({
+  info,
+  user,
+  query,
+}: Pick<HttpRequest, "info" | "user" | "query">): AccessAttributes {
   const attributes: AccessAttributes = {
     user,
     verb: info.verb,

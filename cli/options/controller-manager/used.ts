@@ -120,6 +120,7 @@ export const usedControllerManagerOptions: readonly string[] = [
   "leader-elect-resource-name",
   "leader-elect-resource-namespace",
   "enable-leader-migration",
+  "use-service-account-credentials",
   "leader-migration-config",
   "feature-gates",
 ];

@@ -92,7 +92,7 @@ test.concurrent.each<[string[], number, RegExp]>([
   [
     ["--egress-selector-config-file=DIR/junk.pem"],
     1,
-    /--egress-selector-config-file: not implemented yet/,
+    /junk\.pem:1: kind: must be EgressSelectorConfiguration/,
   ],
   [
     ["--agent-arg=make-iptables-util-chains=true"],
@@ -100,9 +100,9 @@ test.concurrent.each<[string[], number, RegExp]>([
     /--agent-arg: --make-iptables-util-chains: not implemented yet/,
   ],
   [
-    ["--controller-manager-arg=use-service-account-credentials"],
+    ["--controller-manager-arg=permit-port-sharing"],
     1,
-    /--controller-manager-arg: --use-service-account-credentials: not implemented yet/,
+    /--controller-manager-arg: --permit-port-sharing: not implemented yet/,
   ],
   [
     ["--controller-manager-arg=enable-leader-migration"],
@@ -174,8 +174,8 @@ test.each([
 test.each([
   [
     "apiserver",
-    "--egress-selector-config-file=DIR/junk.pem",
-    "--egress-selector-config-file",
+    "--service-account-signing-endpoint=DIR/signer.sock",
+    "--service-account-signing-endpoint",
   ],
   ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
 ])(
