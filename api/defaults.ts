@@ -1,7 +1,7 @@
 // Defaults of the built-in kinds, from api/facts/defaults.json and the defaults declared in the type table. The rules of
 // a kind are compiled on first use into closures that visit only the parts of an object that can need a default.
 // Order, as in the reference: a type's own rules in the table's order, then those of the types inside it.
-// Applying twice writes nothing, not even the same value: the second time the object may be shared and frozen. Defaults that need more than the object (addresses, names) are the strategies'.
+// Applying twice writes nothing, as objects may be frozen then. Defaults that need more than the object are the strategies'.
 import facts from "./facts/defaults.json";
 import {
   conditions,
@@ -11,7 +11,7 @@ import {
   type Condition,
   type Plain,
 } from "./default-conditions.ts";
-import type { GroupVersionKind } from "./object.ts";
+import { writeChanged, type GroupVersionKind } from "./object.ts";
 import { copyJson } from "./patch/json-value.ts";
 import {
   compareQuantities,
@@ -194,9 +194,8 @@ function roundAll(amounts: Record<string, string>): void {
   for (const name in amounts) {
     const text = amounts[name]!;
     // Only these suffixes can be finer than 1/1000.
-    if (typeof text !== "string" || !/[nue]/.test(text)) continue;
-    const rounded = roundUpToMilli(text);
-    if (rounded !== text) amounts[name] = rounded;
+    if (typeof text === "string" && /[nue]/.test(text))
+      writeChanged(amounts, name, roundUpToMilli(text));
   }
 }
 
@@ -339,10 +338,8 @@ function setterOf(
     case "always set": {
       const key = /\[(.+)\]/.exec(last)![1]!;
       return (root, holder) => {
-        if (condition && !condition(root, holder, holder[field])) return;
-        const target = objectAt(holder, field);
-        const value = source(root, holder);
-        if (target[key] !== value) target[key] = value;
+        if (!condition || condition(root, holder, holder[field]))
+          writeChanged(objectAt(holder, field), key, source(root, holder));
       };
     }
     case "clear":
@@ -402,9 +399,8 @@ function mirrorsOf(typeName: string): Apply[] {
       return [
         (spec) => {
           const account = spec["serviceAccountName"] || spec["serviceAccount"];
-          if (!account) return;
-          for (const name of ["serviceAccountName", "serviceAccount"])
-            if (spec[name] !== account) spec[name] = account;
+          if (account) writeChanged(spec, "serviceAccountName", account);
+          if (account) writeChanged(spec, "serviceAccount", account);
         },
       ];
     case "io.k8s.api.core.v1.PodStatus":

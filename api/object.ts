@@ -66,3 +66,12 @@ export function splitKey(key: string): { namespace: string; name: string } {
     ? { namespace: "", name: key }
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
+
+/** Writes only what differs: the same value again would throw where the object is shared and frozen. */
+export function writeChanged(
+  object: Record<string, unknown>,
+  key: string,
+  value: unknown,
+): void {
+  if (object[key] !== value) object[key] = value;
+}

@@ -289,14 +289,10 @@ async function prepare(
   }
   object.metadata.resourceVersion = String(live.revision);
   const part = endpoint.part(call.subresource);
-  if (part) {
-    const preparing = part.prepareForUpdate?.(object, old, call);
-    if (preparing) await preparing;
-  } else if (call.subresource === "") {
-    taken.prepared = object;
-    const preparing = strategy.prepareForUpdate?.(object, old, call);
-    if (preparing) await preparing;
-  }
+  if (!part && call.subresource === "") taken.prepared = object;
+  const rules = part ?? (call.subresource === "" ? strategy : undefined);
+  const preparing = rules?.prepareForUpdate?.(object, old, call);
+  if (preparing) await preparing;
   setAdmittedDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;

@@ -617,7 +617,8 @@ test("a namespace gets its finalizer, label and phase, and loses the finalizer t
   await strategy.prepareForUpdate!(update, namespace, context);
   expect(update.spec).toEqual({ finalizers: ["kubernetes"] });
   const finalized = made(good.Namespace!, (o) => (o.spec = {}));
-  strategy.parts!.finalize!.prepareForUpdate!(finalized, namespace, context);
+  const { finalize } = strategy.parts!;
+  await finalize!.prepareForUpdate!(finalized, namespace, context);
   expect([finalized.spec, finalized.status]).toEqual([{}, { phase: "Active" }]);
 });
 
