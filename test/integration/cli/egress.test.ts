@@ -222,7 +222,7 @@ test.each<[string, object[], RegExp]>([
         connection: { proxyProtocol: "Direct", transport: socket },
       },
     ],
-    /config must be absent for direct connect/,
+    /Transport config should be absent for direct connect/,
   ],
   [
     "no transport",
@@ -242,7 +242,7 @@ test.each<[string, object[], RegExp]>([
   [
     "no socket",
     [byProxy("cluster", { uds: {} })],
-    /must be present for UDS connections/,
+    /UDSName should be present for UDS connections/,
   ],
   [
     "another scheme",
@@ -266,7 +266,7 @@ test.each<[string, object[], RegExp]>([
         tcp: { url: "http://a:1", tlsConfig: { clientCert: "x" } },
       }),
     ],
-    /config must not be present when using HTTP/,
+    /TLSConfig config should not be present when using HTTP/,
   ],
   [
     "files that are not there",

@@ -101,7 +101,11 @@ function readConnection(
   }
   if (protocol === "Direct") {
     if (given)
-      invalid(transport, "direct", "config must be absent for direct connect");
+      invalid(
+        transport,
+        "direct",
+        "Transport config should be absent for direct connect",
+      );
     return undefined;
   }
   if (protocol === "GRPC") {
@@ -133,7 +137,11 @@ function readTransport(section: ConfigurationSection): EgressProxy | undefined {
   uds.fields(["udsName"]);
   const socketPath = uds.text("udsName");
   if (socketPath !== "") return { at: { socketPath } };
-  invalid(uds.child("udsName"), "nil", "must be present for UDS connections");
+  invalid(
+    uds.child("udsName"),
+    "nil",
+    "UDSName should be present for UDS connections",
+  );
   return undefined;
 }
 
@@ -161,7 +169,11 @@ function readTcp(section: ConfigurationSection): EgressProxy | undefined {
   const host = place.hostname.replace(/^\[|\]$/g, "");
   if (plain) {
     if (isGiven(config))
-      invalid(config, "nil", "config must not be present when using HTTP");
+      invalid(
+        config,
+        "nil",
+        "TLSConfig config should not be present when using HTTP",
+      );
     return { at: { host, port, tls: undefined } };
   }
   if (!isGiven(config)) {
