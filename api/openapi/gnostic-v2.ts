@@ -5,6 +5,7 @@ import type { JsonObject } from "./definitions.ts";
 import { Fragment } from "./fragments.ts";
 import {
   alternative,
+  each,
   entries,
   listIn,
   message,
@@ -107,34 +108,20 @@ const response = message({
   },
 });
 
-function parameterList(
-  number: number,
-): (writer: Writer, value: JsonObject) => void {
-  return (writer, value) => {
-    for (const one of listIn(objectIn(value)["parameters"]))
-      nested(writer, number, parametersItem, objectIn(one));
-  };
-}
-
-const operationFields = message({
+const operation = message({
   fields: {
     tags: [1, "strings"],
     description: [3, "string"],
     operationId: [5, "string"],
     produces: [6, "strings"],
     consumes: [7, "strings"],
+    parameters: [8, each(parametersItem)],
     responses: [9, entries(1, alternative(1, response))],
     schemes: [10, "strings"],
   },
   extensions: 13,
 });
-const operationParameters = parameterList(8);
-function operation(writer: Writer, value: JsonObject): void {
-  operationFields(writer, value);
-  operationParameters(writer, value);
-}
-
-const pathFields = message({
+const pathItem = message({
   fields: {
     get: [2, operation as Encode],
     put: [3, operation as Encode],
@@ -143,15 +130,10 @@ const pathFields = message({
     options: [6, operation as Encode],
     head: [7, operation as Encode],
     patch: [8, operation as Encode],
+    parameters: [9, each(parametersItem)],
   },
   extensions: 10,
 });
-const pathParameters = parameterList(9);
-function pathItem(writer: Writer, value: JsonObject): void {
-  pathFields(writer, value);
-  pathParameters(writer, value);
-}
-
 const apiKey = message({
   fields: {
     type: [1, "string"],

@@ -5,8 +5,8 @@ import type { JsonObject } from "./definitions.ts";
 import { Fragment } from "./fragments.ts";
 import {
   alternative,
+  each,
   entries,
-  listIn,
   message,
   named,
   nested,
@@ -17,16 +17,6 @@ import {
 /** The layout's maps are messages whose first field is the pairs. */
 const map = <T>(encode: (writer: Writer, value: T) => void): Encode =>
   entries(1, encode);
-
-const list = (
-  number: number,
-  encode: (writer: Writer, value: JsonObject) => void,
-): ((writer: Writer, values: unknown) => void) => {
-  return (writer, values) => {
-    for (const value of listIn(values))
-      nested(writer, number, encode, objectIn(value));
-  };
-};
 
 const referenceMessage = message({
   fields: {
@@ -44,20 +34,9 @@ const orReference =
     else nested(writer, 2, referenceMessage, value);
   };
 
-const schema = (writer: Writer, value: JsonObject): void => {
+const schema = (writer: Writer, value: JsonObject): void =>
   schemaMessage(writer, value);
-  for (const [key, number] of compositions)
-    schemas(number)(writer, objectIn(value)[key]);
-};
 const schemaOrReference = orReference(schema);
-const schemas = (number: number): ReturnType<typeof list> =>
-  list(number, schemaOrReference);
-
-const compositions = [
-  ["allOf", 26],
-  ["oneOf", 27],
-  ["anyOf", 28],
-] as const;
 
 /** Values of other types have no place in the layout: their message is empty, as the reference's is. */
 function defaultType(writer: Writer, value: unknown): void {
@@ -90,6 +69,9 @@ const schemaMessage = message({
     required: [23, "strings"],
     enum: [24, "anys"],
     type: [25, "string"],
+    allOf: [26, each(schemaOrReference)],
+    oneOf: [27, each(schemaOrReference)],
+    anyOf: [28, each(schemaOrReference)],
     not: [29, schema as Encode],
     items: [30, alternative(1, schemaOrReference) as Encode],
     properties: [31, map(schemaOrReference)],
@@ -122,8 +104,7 @@ const parameterMessage = message({
   },
   extensions: 14,
 });
-const parameters = (number: number): ReturnType<typeof list> =>
-  list(number, orReference(parameterMessage));
+const parameter = orReference(parameterMessage);
 
 const requestBody = message({
   fields: {
@@ -144,28 +125,20 @@ function responses(writer: Writer, value: Record<string, JsonObject>): void {
     named(writer, 2, code, response, value);
 }
 
-const operationFields = message({
+const operation = message({
   fields: {
     tags: [1, "strings"],
     summary: [2, "string"],
     description: [3, "string"],
     operationId: [5, "string"],
+    parameters: [6, each(parameter)],
     requestBody: [7, orReference(requestBody) as Encode],
     responses: [8, responses as Encode],
     deprecated: [10, "bool"],
   },
   extensions: 13,
 });
-const operationParameters = parameters(6);
-function operation(writer: Writer, value: JsonObject): void {
-  operationFields(writer, value);
-  operationParameters(writer, parametersIn(value));
-}
-
-const parametersIn = (value: JsonObject): unknown =>
-  objectIn(value)["parameters"];
-
-const pathFields = message({
+const pathItem = message({
   fields: {
     summary: [2, "string"],
     description: [3, "string"],
@@ -177,15 +150,10 @@ const pathFields = message({
     head: [9, operation as Encode],
     patch: [10, operation as Encode],
     trace: [11, operation as Encode],
+    parameters: [13, each(parameter)],
   },
   extensions: 14,
 });
-const pathParameters = parameters(13);
-function pathItem(writer: Writer, value: JsonObject): void {
-  pathFields(writer, value);
-  pathParameters(writer, parametersIn(value));
-}
-
 const documentHead = message({
   fields: {
     openapi: [1, "string"],

@@ -18,11 +18,21 @@ type Fields = Readonly<
         | "integer"
         | "any"
         | "anys"
+        | Each
         | Encode
       ),
     ]
   >
 >;
+
+/** A field that is written once for each value of a list. */
+class Each {
+  constructor(readonly encode: (writer: Writer, value: JsonObject) => void) {}
+}
+
+export const each = (
+  encode: (writer: Writer, value: JsonObject) => void,
+): Each => new Each(encode);
 
 interface Layout {
   readonly fields: Fields;
@@ -87,6 +97,11 @@ function write(
       for (const one of listIn(value)) nested(writer, number, anyOf, one);
       return;
     default:
+      if (how instanceof Each) {
+        for (const one of listIn(value))
+          nested(writer, number, how.encode, objectIn(one));
+        return;
+      }
       return nested(
         writer,
         number,

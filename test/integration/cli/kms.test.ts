@@ -18,7 +18,7 @@ import {
   startTestServer,
   type TestServer,
 } from "../apiserver/support.ts";
-import { fileIn, useStopped } from "./support.ts";
+import { bytesOf, fileIn, useStopped } from "./support.ts";
 
 const directories = useTempDirectories();
 const open = useStopped();
@@ -99,16 +99,6 @@ async function stop(server: TestServer): Promise<void> {
   open.splice(open.indexOf(server), 1);
   await server.stop();
 }
-
-/** All that the store has on its disk. */
-const bytesOf = (directory: string): string =>
-  fs
-    .readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      fs.readFileSync(path.join(entry.parentPath, entry.name), "latin1"),
-    )
-    .join("\n");
 
 test.each([["secrets"], ["*."], ["*.*"]])(
   "%s: nothing is in the files in clear, a restart asks for each key once, and a new key seals what is written again",

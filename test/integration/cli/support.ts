@@ -126,3 +126,13 @@ export function askPort(
     sent.end(body && JSON.stringify(body));
   });
 }
+
+/** All that the store has on its disk. */
+export const bytesOf = (directory: string): string =>
+  fs
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      fs.readFileSync(path.join(entry.parentPath, entry.name), "latin1"),
+    )
+    .join("\n");
