@@ -5,6 +5,7 @@
 import { runtimeHandler } from "./answers.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
+import { protectNamespaces } from "../cni/namespace-mounts.ts";
 import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
 import { createLogFiles } from "../logs/log-files.ts";
 import type { Runtime, RuntimeCondition } from "../runtime.ts";
@@ -103,11 +104,13 @@ export function createContainerdRuntime(
     }),
 
     async start() {
+      const protectedNamespaces = protectNamespaces(logger);
       await connection.open();
       if (images !== connection) await images.open();
       const tried = new Promise<void>((resolve) => (firstTry = resolve));
       events.start();
       await tried;
+      await protectedNamespaces;
     },
 
     async stop() {
@@ -135,7 +138,7 @@ export function createContainerdRuntime(
         });
     },
 
-    ...sandboxCalls(context, image, options.sandboxSeccompProfile),
+    ...sandboxCalls(context, image, options.sandboxSeccompProfile, logger),
     ...containerCalls(context),
     ...streamCalls(context),
     ...imageCalls({ ...context, connection: images }),

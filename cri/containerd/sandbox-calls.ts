@@ -1,6 +1,11 @@
 // Sandboxes: made, stopped, removed, listed. Making one waits for the sandbox image.
+import type { Logger } from "pino";
 import type { Runtime, SandboxConfig } from "../runtime.ts";
 import { isCutResult, removeCutResults } from "../cni/cached-results.ts";
+import {
+  isHiddenNamespace,
+  protectNamespaces,
+} from "../cni/namespace-mounts.ts";
 import { sandboxStatus, sandboxSummary } from "./answers.ts";
 import {
   ignoreNotFound,
@@ -33,11 +38,39 @@ function withProfile(
   };
 }
 
+/** Puts right what keeps a sandbox from being stopped; resolves to whether it can be tried again. */
+async function mended(
+  sandboxId: string,
+  message: string,
+  logger: Logger,
+): Promise<boolean> {
+  if (isCutResult(message)) return (await removeCutResults(sandboxId)) > 0;
+  if (!isHiddenNamespace(message)) return false;
+  await protectNamespaces(logger);
+  return true;
+}
+
+/** Ends a sandbox, or what is left of it, once more when what kept it could be put right. */
+async function mending(
+  sandboxId: string,
+  logger: Logger,
+  end: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await ignoreNotFound(end());
+  } catch (error) {
+    if (!(await mended(sandboxId, (error as Error).message, logger)))
+      throw error;
+    await ignoreNotFound(end());
+  }
+}
+
 /** @param seccompProfile as the runtime's option */
 export function sandboxCalls(
   { connection, requestTimeoutMs, whileEnding }: CallContext,
   image: SandboxImage,
   seccompProfile: string | undefined,
+  logger: Logger,
 ): SandboxCalls {
   return {
     async runPodSandbox(config, runtimeHandler) {
@@ -65,29 +98,19 @@ export function sandboxCalls(
       }
     },
 
-    async stopPodSandbox(sandboxId) {
-      const stop = (): Promise<void> =>
-        ignoreNotFound(
-          whileEnding(sandboxId, "stop", () =>
-            connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
-          ),
-        );
-      try {
-        await stop();
-      } catch (error) {
-        if (!isCutResult((error as Error).message)) throw error;
-        if ((await removeCutResults(sandboxId)) === 0) throw error;
-        await stop();
-      }
-    },
+    stopPodSandbox: (sandboxId) =>
+      mending(sandboxId, logger, () =>
+        whileEnding(sandboxId, "stop", () =>
+          connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
+        ),
+      ),
 
-    async removePodSandbox(sandboxId) {
-      await ignoreNotFound(
+    removePodSandbox: (sandboxId) =>
+      mending(sandboxId, logger, () =>
         whileEnding(sandboxId, "remove", () =>
           connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
         ),
-      );
-    },
+      ),
 
     async podSandboxStatus(sandboxId, verbose = false) {
       return sandboxStatus(

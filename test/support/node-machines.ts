@@ -24,6 +24,7 @@ export class NodeMachine {
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> = Promise.resolve(null);
   #output = "";
+  #mounts: ChildProcess | undefined;
 
   constructor(
     readonly name: string,
@@ -40,7 +41,29 @@ export class NodeMachine {
 
   /** A program and its arguments that runs others on this machine; unlike `ip netns exec` it keeps /sys as it is. */
   get wrapper(): readonly string[] {
-    return [`nsenter`, `--net=/run/netns/${this.namespace}`];
+    const mounts = this.#mounts
+      ? ["--mount", `--target=${this.#mounts.pid}`]
+      : [];
+    return [`nsenter`, `--net=/run/netns/${this.namespace}`, ...mounts];
+  }
+
+  /** From now on it has mounts of its own, none of them shared, and its own empty /run. */
+  async takeOwnMounts(): Promise<void> {
+    const script = `
+      while umount -l -R /run/netns; do :; done 2>/dev/null
+      for each in /run/netns/*; do umount -l "$each"; done 2>/dev/null
+      mount -t tmpfs tmpfs /run && echo ready && exec sleep 9999`;
+    const child = spawn(
+      "unshare",
+      ["--mount", "--propagation=private", "sh", "-c", script],
+      { stdio: ["ignore", "pipe", "ignore"] },
+    );
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.once("data", () => resolve());
+      child.once("exit", () => reject(new Error("no mounts of its own")));
+      child.once("error", reject);
+    });
+    this.#mounts = child;
   }
 
   /** Throws with what the program wrote when it fails. */
@@ -175,6 +198,7 @@ export class NodeMachine {
     const cgroups = [this.cgroupRoot, `${this.cgroupRoot}-runtime`];
     await endProcesses(`${this.directory}/`, ...cgroups);
     await removeCgroups(...cgroups);
+    this.#mounts?.kill("SIGKILL");
     removeTempDirectory(this.directory);
   }
 }
