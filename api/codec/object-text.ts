@@ -62,10 +62,14 @@ export function encodeObject(object: AnyObject): Buffer {
   return encodeWith(object, "");
 }
 
-/** The bytes of an object, and of a text behind them. */
-export function encodeWith(object: AnyObject, behind: string): Buffer {
+/** The bytes of an object, and of a text behind them. @param bytesOf makes them of an object that was not printed before */
+export function encodeWith(
+  object: AnyObject,
+  behind: string,
+  bytesOf: (text: string) => Buffer = Buffer.from,
+): Buffer {
   const end = printed.get(object);
-  if (!end) return Buffer.from(objectText(object) + behind);
+  if (!end) return bytesOf(objectText(object) + behind);
   printed.delete(object);
   return Buffer.concat([Buffer.from(headOf(object)), end, Buffer.from(behind)]);
 }

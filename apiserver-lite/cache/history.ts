@@ -2,8 +2,9 @@
 //
 // Example: a@5, then a@7 replaces it, then b@8 is new. At revision 6: undo b@8 (gone), undo a@7 (a@5) → {a@5}.
 // Invariants: every event above `floor` is kept, in revision order; what is older than the retention goes, and so does
-// the oldest half when the bytes of all resources pass their bound (HistoryBudget).
-import type { CacheEntry } from "./cache-entry.ts";
+// the oldest half when the bytes of all resources pass their bound (HistoryBudget). Of a create, which says nothing that its
+// entry does not, the entry alone is kept: a state that was just filled is all creates.
+import { CacheEntry } from "./cache-entry.ts";
 
 export interface CacheEvent {
   readonly type: "put" | "delete";
@@ -13,9 +14,8 @@ export interface CacheEvent {
   readonly entry: CacheEntry | undefined;
   /** The version it replaced; undefined for a create. */
   readonly previous: CacheEntry | undefined;
-  readonly atMs: number;
   /** Encoded watch events by representation while the event is sent: made for the first watcher, shared by all. */
-  frames?: Map<string, Buffer>;
+  frames?: Map<string, Buffer> | undefined;
 }
 
 export class HistoryBudget {
@@ -33,7 +33,9 @@ const maxPruned = 1024;
 
 export class History {
   /** Those before `#head` are gone. */
-  #events: (CacheEvent | undefined)[] = [];
+  #events: (CacheEvent | CacheEntry | undefined)[] = [];
+  /** When each of them came. */
+  #atMs: number[] = [];
   #head = 0;
   #floor: number;
 
@@ -56,10 +58,12 @@ export class History {
       : this.#floor;
   }
 
-  push(event: CacheEvent): void {
-    this.#events.push(event);
-    this.budget.bytes += sizeOf(event);
-    this.prune(event.atMs);
+  push(event: CacheEvent, atMs: number): void {
+    const kept = event.previous ? event : (event.entry ?? event);
+    this.#events.push(kept);
+    this.#atMs.push(atMs);
+    this.budget.bytes += sizeOf(kept);
+    this.prune(atMs);
   }
 
   /** Lets go of what is too old or too much, a bounded number of events at a time; is there more? */
@@ -68,7 +72,7 @@ export class History {
     const last = this.#head + maxPruned;
     while (
       this.#head < this.#events.length &&
-      (this.#events[this.#head]!.atMs < oldest ||
+      (this.#atMs[this.#head]! < oldest ||
         (this.budget.bytes > this.budget.maxBytes &&
           this.#events.length - this.#head > 100))
     ) {
@@ -80,6 +84,7 @@ export class History {
     }
     if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#head);
+      this.#atMs = this.#atMs.slice(this.#head);
       this.#head = 0;
     }
     return false;
@@ -91,6 +96,7 @@ export class History {
       this.budget.bytes -= sizeOf(this.#events[index]!);
     this.#floor = this.newest;
     this.#events = [];
+    this.#atMs = [];
     this.#head = 0;
   }
 
@@ -103,10 +109,17 @@ export class History {
       if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#events.slice(low) as CacheEvent[];
+    return this.#events.slice(low).map((kept) => eventOf(kept!));
   }
 }
 
-function sizeOf(event: CacheEvent): number {
-  return perEventBytes + (event.previous?.bytes ?? 0);
+function eventOf(kept: CacheEvent | CacheEntry): CacheEvent {
+  if (!(kept instanceof CacheEntry)) return kept;
+  const { revision, key } = kept;
+  return { type: "put", revision, key, entry: kept, previous: undefined };
+}
+
+function sizeOf(kept: CacheEvent | CacheEntry): number {
+  const previous = kept instanceof CacheEntry ? undefined : kept.previous;
+  return perEventBytes + (previous?.bytes ?? 0);
 }

@@ -133,7 +133,7 @@ export class ResourceCache {
     return more;
   }
 
-  apply(event: CacheEvent): void {
+  apply(event: CacheEvent, atMs: number): void {
     if (event.entry) {
       this.#byKey.set(event.key, event.entry);
       this.#ordered.set(event.entry);
@@ -144,7 +144,7 @@ export class ResourceCache {
       this.#byKey.delete(event.key);
       this.#ordered.delete(event.key);
     }
-    this.history.push(event);
+    this.history.push(event, atMs);
     let failed: [CacheListener, unknown][] | undefined;
     for (const listener of this.#listeners.keys()) {
       try {
@@ -155,7 +155,7 @@ export class ResourceCache {
     }
     for (const [listener, error] of failed ?? []) this.#fail(listener, error);
     // History keeps the bytes of objects; frames are made again for who resumes.
-    delete event.frames;
+    event.frames = undefined;
     event.previous?.shrink();
   }
 

@@ -405,16 +405,12 @@ export class WatchCache {
         ? (loader.written(event) ?? loader.load(event as StoredValue, opened))
         : undefined;
     if (event.type === "delete" || entry) loader.unreadable.delete(key);
-    if (entry || previous)
-      cache.apply({
-        type: entry ? "put" : "delete",
-        revision: event.revision,
-        // One string for all who keep it.
-        key: (entry ?? previous)!.key,
-        entry,
-        previous,
-        atMs: nowMs,
-      });
+    if (!entry && !previous) return;
+    const type = entry ? "put" : "delete";
+    // One string for all who keep it.
+    const known = (entry ?? previous)!.key;
+    const { revision } = event;
+    cache.apply({ type, revision, key: known, entry, previous }, nowMs);
   }
 
   #slotOf(key: string): Slot | undefined {

@@ -14,6 +14,7 @@ import {
   type Fields,
   type SharedFields,
 } from "../cache/shared-fields.ts";
+import type { TextBlocks } from "./text-blocks.ts";
 
 interface IndexedJson {
   /** For readers: with its newline, without the index. Shares its memory with the value. */
@@ -32,18 +33,19 @@ const END = "]\n";
 /** Longer lines are not looked for: labels and fields are small. */
 const MAX_INDEX_BYTES = 64 * 1024;
 
-/** @param shared what `labels` and `fields` are taken from where it knows them */
+/** @param shared what `labels` and `fields` are taken from where it knows them @param blocks where small values are put */
 export function encodeIndexed(
   object: AnyObject,
   revision: number,
   fields: Fields,
   shared: SharedFields,
+  blocks: TextBlocks,
 ): { value: Buffer } & IndexedJson {
   const { labels = noFields } = object.metadata;
   const labelsText = JSON.stringify(labels);
   const fieldsText = JSON.stringify(fields);
   const index = `[${VERSION},${revision},${labelsText},${fieldsText}]\n`;
-  const value = encodeWith(object, index);
+  const value = encodeWith(object, index, (text) => blocks.bytesOf(text));
   return {
     value,
     json: value.subarray(0, value.length - Buffer.byteLength(index)),

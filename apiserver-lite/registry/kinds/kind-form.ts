@@ -20,6 +20,7 @@ import {
   type Fields,
 } from "../../cache/shared-fields.ts";
 import { decodeIndexed, encodeIndexed, withoutIndex } from "../indexed-json.ts";
+import { TextBlocks } from "../text-blocks.ts";
 import type { ValueCodec } from "../value-codec.ts";
 import type { ValuePlace, ValueSeal } from "../value-seal.ts";
 import type { KindDefinition, StorageRules } from "./kind-definition.ts";
@@ -49,6 +50,8 @@ export class KindForm implements CachedResource {
   /** How the JSON of its stored objects begins. */
   readonly #head: Buffer;
   readonly #shared = new SharedFields();
+  /** Of its own: objects of one kind live about as long. */
+  readonly #blocks = new TextBlocks();
   /** Between `decode` and `decoded`. */
   readonly #converted = new WeakSet<AnyObject>();
   readonly #older = new WeakSet<CacheEntry>();
@@ -168,6 +171,7 @@ export class KindForm implements CachedResource {
       revision,
       this.fieldsOf(object),
       this.#shared,
+      this.#blocks,
     );
     this.#refuseTooLarge(object, json.length);
     const entry = new CacheEntry(key, revision, json, labels, fields, object);

@@ -19,27 +19,15 @@ function randomOf(seed: number): () => number {
 
 function write(cache: ResourceCache, key: string, revision: number): void {
   const previous = cache.get(key);
-  cache.apply({
-    type: "put",
-    revision,
-    key,
-    entry: entryAt(key, revision),
-    previous,
-    atMs: 0,
-  });
+  const entry = entryAt(key, revision);
+  cache.apply({ type: "put", revision, key, entry, previous }, 0);
 }
 
 function remove(cache: ResourceCache, key: string, revision: number): void {
   const previous = cache.get(key);
+  const entry = undefined;
   if (previous)
-    cache.apply({
-      type: "delete",
-      revision,
-      key,
-      entry: undefined,
-      previous,
-      atMs: 0,
-    });
+    cache.apply({ type: "delete", revision, key, entry, previous }, 0);
 }
 
 async function shownAt(

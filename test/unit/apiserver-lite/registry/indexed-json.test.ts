@@ -8,13 +8,14 @@ import {
   encodeIndexed as encode,
   withoutIndex,
 } from "../../../../apiserver-lite/registry/indexed-json.ts";
+import { TextBlocks } from "../../../../apiserver-lite/registry/text-blocks.ts";
 
 const encodeIndexed = (
   each: AnyObject,
   revision: number,
   selectable: Record<string, string>,
   shared = new SharedFields(),
-) => encode(each, revision, selectable, shared);
+) => encode(each, revision, selectable, shared, new TextBlocks());
 const decodeIndexed = (
   value: Uint8Array,
   revision: number,

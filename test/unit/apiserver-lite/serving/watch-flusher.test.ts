@@ -22,7 +22,6 @@ function eventAt(revision: number): CacheEvent {
     key: "a/b",
     entry: undefined,
     previous: undefined,
-    atMs: 0,
   };
 }
 
