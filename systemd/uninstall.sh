@@ -184,6 +184,62 @@ runtimes() {
 		[ ! -S "$socket" ] || printf '%s\n' "$socket"
 	done
 }
+# Tables of nftables and chains of iptables that only a cluster or a container engine makes; own tables left out.
+foreign_rules() {
+	own=
+	for range in $ranges; do own="$own|-$(printf %s "$range" | tr -c '0-9a-fA-F' '-')"; done
+	nft list tables 2>/dev/null | grep -E '^table [a-z0-9]+ (orbit-.*|kube-proxy|kube-router|cilium.*|calico.*)$' | grep -vE "(no such table$own)$"
+	for tool in iptables-save ip6tables-save; do
+		"$tool" 2>/dev/null | grep -E '^:(KUBE-SERVICES|KUBE-POSTROUTING|KUBE-ROUTER|OP[0-9a-f]{6}-|CNI-DN-|DOCKER|cali-|CILIUM_|FLANNEL)'
+	done
+}
+# Programs that run pods or containers in this namespace (net or mnt), but those of this cluster.
+foreign_programs() {
+	namespace=$(readlink "/proc/self/ns/$1" 2>/dev/null)
+	ours=" $(server_processes | tr '\n' ' ')"
+	for directory in /proc/[0-9]*; do
+		[ "$(readlink "$directory/ns/$1" 2>/dev/null)" = "$namespace" ] || continue
+		executable=$(readlink "$directory/exe" 2>/dev/null) || continue
+		executable=${executable% (deleted)}
+		case ${executable##*/} in
+		kubelet | kube-proxy | kubelite | k3s | k0s | crio | dockerd) ;;
+		containerd)
+			# It uses the directory of namespaces; what needs the kernel's settings is what uses it.
+			[ "$1" = mnt ] || continue
+			;;
+		node | orbit)
+			case "$(tr '\0' ' ' <"$directory/cmdline" 2>/dev/null)" in
+			*/orbit" server "* | *orbit" agent "* | *orbit" proxy "* | *orbitlet" "*) ;;
+			*) continue ;;
+			esac
+			# The caller's is `orbit cleanup`.
+			case $ours$own_line in *" ${directory#/proc/} "*) continue ;; esac
+			;;
+		*) continue ;;
+		esac
+		printf '%s\n' "${executable##*/} (process ${directory#/proc/})"
+	done
+}
+# What a cluster that left before another one did hands on to it: /proc/sys belongs to the network namespace.
+left_settings=/run/orbit/kernel-settings-$(readlink /proc/self/ns/net 2>/dev/null | tr -dc 0-9)
+# Names of namespaces that the runtime did not remove, by the gateway that only this cluster's pods have.
+own_namespaces() {
+	command -v ip >/dev/null || return 0
+	for file in /run/netns/cni-*; do
+		[ -e "$file" ] || continue
+		for range in $ranges; do
+			base=${range%/*}
+			case $base in
+			*:*) gateway=${base}1 family=-6 ;;
+			*) gateway=${base%.*}.$((${base##*.} + 1)) family=-4 ;;
+			esac
+			if ip $family -n "${file##*/}" route show default 2>/dev/null | grep -q "^default via $gateway "; then
+				printf '%s\n' "$file"
+				break
+			fi
+		done
+	done
+}
 end_processes() {
 	[ -n "$2" ] || return 0
 	for process in $2; do try kill "-$1" "$process"; done
@@ -301,15 +357,35 @@ if [ -z "$root" ]; then
 			try nft delete table $family nat
 		fi
 	done
-	# What the kernel was set to before.
-	cat "$data/kernel-settings" "$agent_data/kernel-settings" 2>/dev/null | while read -r file value; do
-		case $file in
-		/proc/sys/net/*)
-			say "+ echo $value > $file"
-			[ -n "$dry_run" ] || printf '%s\n' "$value" >"$file"
-			;;
-		esac
+	# Of pods whose runtime was gone, or could not end them.
+	own_namespaces | while read -r file; do
+		try umount -l "$file"
+		do_it rm -f "$file" || say "The network namespace ${file##*/} stays: another mount hides it (umount -l /run/netns shows it)."
 	done
+	# What the kernel was set to before, unless somebody else's containers need it as it is.
+	others=$(
+		foreign_rules
+		foreign_programs net
+	)
+	settings=$(cat "$left_settings" "$data/kernel-settings" "$agent_data/kernel-settings" 2>/dev/null | awk '!seen[$1]++')
+	if [ -n "$others" ] && [ -n "$settings" ]; then
+		say "Settings of the kernel stay, as others on this machine may need them: $(printf %s "$others" | head -n 1)"
+		printf '%s\n' "$settings" | while read -r file value; do say "  $file was $value"; done
+		if [ -z "$dry_run" ]; then
+			mkdir -p /run/orbit
+			printf '%s\n' "$settings" >"$left_settings"
+		fi
+	elif [ -n "$settings" ]; then
+		printf '%s\n' "$settings" | while read -r file value; do
+			case $file in
+			/proc/sys/net/*)
+				say "+ echo $value > $file"
+				[ -n "$dry_run" ] || printf '%s\n' "$value" >"$file"
+				;;
+			esac
+		done
+		[ -n "$dry_run" ] || rm -f "$left_settings"
+	fi
 	[ -n "$dry_run" ] || rm -f "$data/kernel-settings" "$agent_data/kernel-settings" "$data/nat-tables" "$agent_data/nat-tables"
 	# Files, and directories that are empty now; what a package or another cluster made is not listed.
 	machine_files | while read -r file; do
@@ -325,7 +401,12 @@ if [ -z "$root" ]; then
 	if [ -z "$dry_run" ] && [ -d /var/lib/cni/networks/orbit ] && [ -z "$(find /var/lib/cni/networks/orbit -name '*[.:]*[0-9]' ! -name 'last_reserved_ip*' 2>/dev/null)" ]; then
 		do_it rm -rf /var/lib/cni/networks/orbit
 	fi
-	[ -n "$dry_run" ] || rmdir /run/netns /run/wireguard /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
+	# The mount that keeps `ip netns` from hiding pods' namespaces; not with namespaces in it.
+	if mountpoint -q /run/netns && [ -z "$(
+		ls -A /run/netns
+		foreign_programs mnt
+	)" ]; then try umount /run/netns; fi
+	[ -n "$dry_run" ] || rmdir /run/orbit /run/netns /run/wireguard /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
 
 	say "Removing cgroups"
 	cgroups | while read -r top; do

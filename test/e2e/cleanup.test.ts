@@ -1,5 +1,7 @@
 // `orbit cleanup` leaves a machine as it was: what the machine shows before a server and an agent ran pods on it, and after.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
@@ -163,4 +165,124 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
     expect(snapshot(one)).toEqual(before[0]);
     return true;
   });
+});
+
+describe("settings of the kernel beside others", () => {
+  const machine = (): NodeMachine => two;
+  const forwarding = (): string =>
+    machine().run("sysctl", "-n", "net.ipv4.ip_forward").trim();
+  let number = 0;
+
+  /** Of a cluster that set it, or of one that found it set. */
+  async function cleanUp(recorded: boolean): Promise<string> {
+    const data = `${machine().directory}/data-${number++}`;
+    fs.mkdirSync(data);
+    if (recorded)
+      fs.writeFileSync(
+        `${data}/kernel-settings`,
+        "/proc/sys/net/ipv4/ip_forward 0\n",
+      );
+    const { code, stdout, stderr } = await machine().orbit(
+      "cleanup",
+      `--data-dir=${data}`,
+      "--cgroup-root=/orbit-nowhere",
+    );
+    if (code !== 0) throw new Error(`${stdout}\n${stderr}`);
+    expect(fs.existsSync(`${data}/kernel-settings`)).toBe(false);
+    return stdout;
+  }
+  beforeEach(() => {
+    machine().run("sysctl", "-qw", "net.ipv4.ip_forward=1");
+  });
+
+  test("are set back when nobody else is there", async () => {
+    expect(await cleanUp(true)).toContain(
+      "+ echo 0 > /proc/sys/net/ipv4/ip_forward",
+    );
+    expect(forwarding()).toBe("0");
+  });
+
+  test.each([
+    ["another cluster's rules", "nft add table ip orbit-pods-10-7-0-0-16"],
+    ["kube-proxy's rules", "iptables -t nat -N KUBE-SERVICES"],
+    ["Docker's rules", "iptables -N DOCKER"],
+  ])(
+    "stay beside %s, and are set back by the last one",
+    async (_name, command) => {
+      machine().run(...command.split(" "));
+      try {
+        expect(await cleanUp(true)).toMatch(
+          /Settings of the kernel stay.*\n +\/proc\/sys\/net\/ipv4\/ip_forward was 0/,
+        );
+        expect(forwarding()).toBe("1");
+        // One that leaves before the last, which found it set.
+        await cleanUp(false);
+        expect(forwarding()).toBe("1");
+      } finally {
+        machine().run("nft", "flush", "ruleset");
+      }
+      await cleanUp(false);
+      expect(forwarding()).toBe("0");
+    },
+  );
+
+  test("stay beside another cluster's program", async () => {
+    const other = machine().directory;
+    const program = spawn(
+      "nsenter",
+      [
+        `--net=/run/netns/${machine().namespace}`,
+        process.execPath,
+        ...["-e", "console.log(1); setInterval(() => 0, 1e6)"],
+        ...[`${other}/bin/orbit`, "agent", "--root-dir=/nowhere"],
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    try {
+      await once(program.stdout, "data");
+      expect(await cleanUp(true)).toContain("Settings of the kernel stay");
+      expect(forwarding()).toBe("1");
+    } finally {
+      program.kill("SIGKILL");
+      await once(program, "exit");
+    }
+    await cleanUp(false);
+    expect(forwarding()).toBe("0");
+  });
+});
+
+test("namespaces of pods whose runtime is gone are removed, others stay", async () => {
+  const data = `${two.directory}/data-namespaces`;
+  fs.mkdirSync(`${data}/containerd/cni/net.d`, { recursive: true });
+  fs.writeFileSync(
+    `${data}/containerd/cni/net.d/99-orbit.conflist`,
+    '{"subnet": "10.237.5.0/24"}',
+  );
+  const suffix = randomBytes(4).toString("hex");
+  const names = ["10.237.5.1", "10.237.6.1"].map((gateway, index) => {
+    const name = `cni-${suffix}-${index}`;
+    two.run("ip", "netns", "add", name);
+    const inside = (...words: string[]): string =>
+      two.run("ip", "-n", name, ...words);
+    inside("link", "add", "v0", "type", "veth", "peer", "name", "v1");
+    inside("link", "set", "v0", "up");
+    inside("link", "set", "v1", "up");
+    inside("route", "add", gateway, "dev", "v0");
+    inside("route", "add", "default", "via", gateway, "dev", "v0");
+    return name;
+  });
+  try {
+    await two.orbit(
+      "cleanup",
+      `--data-dir=${data}`,
+      "--cgroup-root=/orbit-nowhere",
+    );
+    expect(
+      fs.readdirSync("/run/netns").filter((name) => names.includes(name)),
+    ).toEqual([names[1]]);
+  } finally {
+    for (const name of names)
+      if (fs.existsSync(`/run/netns/${name}`))
+        two.run("ip", "netns", "del", name);
+  }
 });
