@@ -47,6 +47,14 @@ export {
   createTokenReview,
   selfSubjectReview,
 } from "./authentication/reviews.ts";
+export {
+  connectExternalSigner,
+  type ExternalSigner,
+} from "./authentication/external-signer/external-signer.ts";
+export {
+  fixedKeys,
+  type PublicKeys,
+} from "./authentication/service-account/public-keys.ts";
 export { DEFAULT_ISSUER } from "./authentication/service-account/claims.ts";
 export { LastUsedLabels } from "./authentication/service-account/last-used-labels.ts";
 export { LegacyTokenAuthenticator } from "./authentication/service-account/legacy-token-authenticator.ts";

@@ -9,7 +9,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-export type JwtAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
+type JwtAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
 export interface VerificationKey {
   readonly id: string;

@@ -1,11 +1,11 @@
 // OpenID discovery of the service account issuer: who verifies tokens without asking this server finds the keys here.
 // An issuer that is no https URL has no document.
 import type { PathHandler } from "../serving/path-handler.ts";
-import type { VerificationKey } from "../../api/pki/jwt.ts";
+import type { PublicKeys } from "../authentication/service-account/public-keys.ts";
 
 interface IssuerDiscoveryOptions {
   readonly issuer: string;
-  readonly keys: readonly VerificationKey[];
+  readonly keys: PublicKeys;
   /** Where the document says that the keys are. */
   readonly jwksUri: () => string;
 }
@@ -18,8 +18,8 @@ export function issuerDiscoveryPaths({
   keys,
   jwksUri,
 }: IssuerDiscoveryOptions): PathHandler[] {
-  if (!issuer.startsWith("https://") || keys.length === 0) return [];
-  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))];
+  if (!issuer.startsWith("https://") || keys.published().length === 0)
+    return [];
   const serve = (
     path: string,
     contentType: string,
@@ -32,7 +32,7 @@ export function issuerDiscoveryPaths({
         200,
         {
           "content-type": contentType,
-          "cache-control": "public, max-age=3600",
+          "cache-control": `public, max-age=${keys.maxAgeSeconds()}`,
         },
         JSON.stringify(content()),
       ),
@@ -43,10 +43,12 @@ export function issuerDiscoveryPaths({
       jwks_uri: jwksUri(),
       response_types_supported: ["id_token"],
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: algorithms.sort(),
+      id_token_signing_alg_values_supported: [
+        ...new Set(keys.published().map(({ algorithm }) => algorithm)),
+      ].sort(),
     })),
     serve(jwksPath, "application/jwk-set+json", () => ({
-      keys: keys.map(({ id, algorithm, key }) => ({
+      keys: keys.published().map(({ id, algorithm, key }) => ({
         use: "sig",
         kid: id,
         alg: algorithm,

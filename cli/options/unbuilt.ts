@@ -37,7 +37,6 @@ const noDialing =
 
 export const unbuiltApiServerOptions: UnbuiltOptions = {
   restricts: {
-    "service-account-signing-endpoint": "",
     // What belongs into a store of its own must not land in the common one.
     "etcd-servers-overrides": "",
     ...portSharing,

@@ -47,20 +47,21 @@ export const tokenSigner = (values: OptionValues): Signer | undefined =>
   signerOf(values, "service-account-private-key-file");
 
 /**
- * The same inside a whole cluster, else by the key that signs the API server's own tokens.
+ * The same inside a whole cluster, else by the key that signs the API server's own tokens. Undefined where an external
+ * signer does that: what another key signs would not be accepted.
  * @param values of the cluster
  */
 export function clusterTokenSigner(
   controllerValues: OptionValues,
   values: OptionValues,
   ownKey: PrivateKeyPem,
-): Signer {
-  return (
+): Signer | undefined {
+  const given =
     tokenSigner(controllerValues) ??
-    signerOf(values, "service-account-signing-key-file") ?? {
-      serviceAccountTokenSigner: new JwtSigner(ownKey),
-    }
-  );
+    signerOf(values, "service-account-signing-key-file");
+  if (given || values.optionalText("service-account-signing-endpoint"))
+    return given;
+  return { serviceAccountTokenSigner: new JwtSigner(ownKey) };
 }
 
 function signerOf(values: OptionValues, option: string): Signer | undefined {

@@ -7,17 +7,14 @@ import { LRUCache } from "lru-cache";
 import { formatTime, type Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
-import {
-  type VerificationKey,
-  peekClaims,
-  verifyJwt,
-} from "../../../api/pki/jwt.ts";
+import { peekClaims } from "../../../api/pki/jwt.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { StateReader } from "../../resources/state.ts";
 import { serviceAccountGroups, serviceAccountUserName } from "./claims.ts";
+import { type PublicKeys, verifiedClaims } from "./public-keys.ts";
 
 interface LegacyTokenOptions {
-  readonly keys: readonly VerificationKey[];
+  readonly keys: PublicKeys;
   /** Audiences this server answers to: the tokens name none. */
   readonly audiences: readonly string[];
   readonly lookup: boolean;
@@ -49,6 +46,7 @@ export class LegacyTokenAuthenticator implements TokenAuthenticator {
 
   constructor(options: LegacyTokenOptions) {
     this.#options = options;
+    options.keys.subscribe(() => this.#verified.clear());
   }
 
   authenticateToken(
@@ -57,7 +55,21 @@ export class LegacyTokenAuthenticator implements TokenAuthenticator {
   ): Promise<UserInfo | undefined> {
     if (peekClaims(token)?.["iss"] !== legacyIssuer)
       return Promise.resolve(undefined);
-    const claims = this.#verified.get(token) ?? this.#verify(token);
+    const known = this.#verified.get(token);
+    if (known) return this.#answer(known, token, audiences);
+    const payload = verifiedClaims(token, this.#options.keys);
+    return payload instanceof Promise
+      ? payload.then((late) =>
+          this.#answer(this.#read(token, late), token, audiences),
+        )
+      : this.#answer(this.#read(token, payload), token, audiences);
+  }
+
+  #answer(
+    claims: LegacyClaims | undefined,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<UserInfo> {
     const meant = this.#options.audiences.some((own) =>
       audiences.includes(own),
     );
@@ -72,8 +84,10 @@ export class LegacyTokenAuthenticator implements TokenAuthenticator {
     });
   }
 
-  #verify(token: string): LegacyClaims | undefined {
-    const payload = verifyJwt(token, this.#options.keys);
+  #read(
+    token: string,
+    payload: Record<string, unknown> | undefined,
+  ): LegacyClaims | undefined {
     const claims = payload && readLegacyClaims(payload);
     if (claims) this.#verified.set(token, claims);
     return claims;

@@ -12,15 +12,12 @@ import {
   type ObjectReference,
   type ServiceAccountClaims,
 } from "./claims.ts";
-import {
-  peekClaims,
-  verifyJwt,
-  type VerificationKey,
-} from "../../../api/pki/jwt.ts";
+import { peekClaims } from "../../../api/pki/jwt.ts";
+import { type PublicKeys, verifiedClaims } from "./public-keys.ts";
 
 interface ServiceAccountAuthenticatorOptions {
   readonly issuers: readonly string[];
-  readonly keys: readonly VerificationKey[];
+  readonly keys: PublicKeys;
   /** Audiences this server answers to; the default of requests that name none. */
   readonly audiences: readonly string[];
   readonly state: StateReader;
@@ -40,14 +37,26 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;
+    options.keys.subscribe(() => this.#verified.clear());
   }
 
   authenticateToken(
     token: string,
     audiences = this.#options.audiences,
   ): Promise<UserInfo | undefined> {
-    const claims = this.#verified.get(token) ?? this.#verify(token);
-    if (claims === "not mine") return Promise.resolve(undefined);
+    const known = this.#verified.get(token);
+    if (known) return this.#answer(known, audiences);
+    if (!this.#isMine(token)) return Promise.resolve(undefined);
+    const payload = verifiedClaims(token, this.#options.keys);
+    return payload instanceof Promise
+      ? payload.then((late) => this.#answer(this.#read(token, late), audiences))
+      : this.#answer(this.#read(token, payload), audiences);
+  }
+
+  #answer(
+    claims: ServiceAccountClaims | undefined,
+    audiences: readonly string[],
+  ): Promise<UserInfo> {
     const user = claims && this.#userOf(claims, audiences);
     return user ? Promise.resolve(user) : Promise.reject(errors.unauthorized());
   }
@@ -60,11 +69,15 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       : [];
   }
 
-  #verify(token: string): ServiceAccountClaims | undefined | "not mine" {
-    const peeked = peekClaims(token);
-    if (!peeked || !this.#options.issuers.includes(String(peeked["iss"])))
-      return "not mine";
-    const payload = verifyJwt(token, this.#options.keys);
+  #isMine(token: string): boolean {
+    const { iss } = peekClaims(token) ?? {};
+    return typeof iss === "string" && this.#options.issuers.includes(iss);
+  }
+
+  #read(
+    token: string,
+    payload: Record<string, unknown> | undefined,
+  ): ServiceAccountClaims | undefined {
     const claims = payload && readClaims(payload);
     if (claims) this.#verified.set(token, claims);
     return claims;

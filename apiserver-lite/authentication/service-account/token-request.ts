@@ -12,12 +12,14 @@ import {
   type ObjectReference,
   type ServiceAccountClaims,
 } from "./claims.ts";
-import type { JwtSigner } from "../../../api/pki/jwt.ts";
+import type { TokenSigner } from "../../../api/pki/jwt.ts";
 import { untyped } from "../../resources/typed.ts";
 
 interface TokenRequestOptions {
   readonly issuer: string;
-  readonly signer: JwtSigner;
+  readonly signer: TokenSigner;
+  /** Tokens that are extended live no longer than `maxExpirationSeconds` either. Default false. */
+  readonly extendsToMaximum?: boolean;
   /** What tokens are for when the request names no audience. */
   readonly audiences: readonly string[];
   /** Longer wishes are cut to this. Undefined: up to 2^32 s. */
@@ -64,10 +66,13 @@ export function createTokenSubresource(
       };
       let seconds = spec.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS;
       refuseBadSpec(seconds);
-      seconds = Math.min(
-        seconds,
-        options.maxExpirationSeconds ?? MAX_EXPIRATION_SECONDS,
-      );
+      const maximum = options.maxExpirationSeconds ?? MAX_EXPIRATION_SECONDS;
+      if (seconds > maximum) {
+        context.warn(
+          `requested expiration of ${seconds} seconds shortened to ${maximum} seconds`,
+        );
+        seconds = maximum;
+      }
       const audiences =
         spec.audiences && spec.audiences.length > 0
           ? spec.audiences
@@ -80,9 +85,12 @@ export function createTokenSubresource(
         bound.pod !== undefined &&
         seconds === POD_TOKEN_SECONDS &&
         audiences.every((audience) => options.audiences.includes(audience));
+      const extendedSeconds = options.extendsToMaximum
+        ? Math.min(maximum, EXTENDED_SECONDS)
+        : EXTENDED_SECONDS;
       const claims: ServiceAccountClaims = {
         aud: audiences,
-        exp: nowSeconds + (extended ? EXTENDED_SECONDS : seconds),
+        exp: nowSeconds + (extended ? extendedSeconds : seconds),
         iat: nowSeconds,
         iss: options.issuer,
         jti: randomUUID(),
@@ -116,12 +124,22 @@ export function createTokenSubresource(
           boundObjectRef: spec.boundObjectRef ?? null,
         },
         status: {
-          token: context.dryRun ? "" : options.signer.sign(claims),
+          token: context.dryRun ? "" : await signed(options.signer, claims),
           expirationTimestamp: formatTime((nowSeconds + seconds) * 1000),
         },
       });
     },
   };
+}
+
+async function signed(signer: TokenSigner, claims: object): Promise<string> {
+  try {
+    return await signer.sign(claims);
+  } catch (error) {
+    throw errors.internal(
+      `failed to generate token: ${(error as Error).message}`,
+    );
+  }
 }
 
 function checkNames(body: AnyObject, namespace: string, name: string): void {

@@ -122,6 +122,7 @@ export const usedApiServerOptions: readonly string[] = [
   "service-account-key-file",
   "service-account-lookup",
   "service-account-signing-key-file",
+  "service-account-signing-endpoint",
   "service-account-extend-token-expiration",
   "service-account-max-token-expiration",
   "requestheader-client-ca-file",

@@ -35,6 +35,7 @@ import {
   followProxyCertificate,
   proxyCertificate,
 } from "./aggregation.ts";
+import { externalSigner } from "./authentication/external-signer.ts";
 import { componentChecks } from "./component-checks.ts";
 import { readEncryption } from "./encryption/encryption.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
@@ -185,7 +186,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     parts(state, loopback) {
       const context = {
         ...{ values, pki, remote, state, clock, logger, loopback, egress },
-        tracer: asked.tracing?.tracer,
+        ...{ tracer: asked.tracing?.tracer, externalSigner: asked.signer },
       };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({
@@ -231,6 +232,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
           services.stop();
           proxy.close();
           await security.stop();
+          asked.signer?.close();
           await remote.close();
           await admission.close();
         },
@@ -273,7 +275,9 @@ async function whatIsAsked(
   const tracing = await createTracing(values, served.featureGates, parts);
   if (tracing) store.traceCalls?.(tracing.grpc);
   const admission = await AdmissionPart.create(values, served, !!pki, dial);
+  const signer = await externalSigner(values, served.featureGates, parts);
   const families = (): readonly Family[] => [
+    ...(signer?.families() ?? []),
     ...admission.families(moreMetrics),
     ...remote.authorizers.families(),
     ...encryption.families(),
@@ -281,6 +285,7 @@ async function whatIsAsked(
   ];
   return {
     ...{ served, egress, audit, remote, encryption, tracing, admission },
+    signer,
     families,
   };
 }

@@ -4,10 +4,10 @@ import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
 import type { Clock } from "../../../api/clock.ts";
 import {
   JwtSigner,
-  type VerificationKey,
+  type TokenSigner,
   verificationKey,
 } from "../../../api/pki/jwt.ts";
-import { publicKeyPem, type PrivateKeyPem } from "../../../api/pki/keys.ts";
+import { publicKeyPem } from "../../../api/pki/keys.ts";
 import type { Logger } from "pino";
 import {
   type AdmissionPlugin,
@@ -21,10 +21,13 @@ import {
   createTokenReview,
   createTokenSubresource,
   DEFAULT_ISSUER,
+  type ExternalSigner,
+  fixedKeys,
   LastUsedLabels,
   LegacyTokenAuthenticator,
   NodeAuthorizer,
   parseTokenFile,
+  type PublicKeys,
   RbacAuthorizer,
   reconcileBootstrapPolicy,
   type ResourceStrategy,
@@ -56,6 +59,8 @@ interface SecurityOptions {
   pki: ClusterPki | undefined;
   /** Who else decides, and the authorizers in their order. */
   remote: RemoteAccess;
+  /** Signs tokens in place of a key of this server's. */
+  externalSigner: ExternalSigner | undefined;
   /** Attached before the first request. */
   state: ClusterState;
   clock: Clock;
@@ -69,7 +74,7 @@ export interface Security {
   readonly admission: readonly AdmissionPlugin[];
   /** Of service account tokens. */
   readonly issuer: string;
-  readonly issuerKeys: readonly VerificationKey[];
+  readonly issuerKeys: PublicKeys;
   /** Reviews and the token subresource, over the strategies of resources/. */
   strategyFor(
     group: string,
@@ -140,15 +145,27 @@ interface TokenIdentity {
   /** The first signs, all are accepted. */
   readonly issuers: readonly string[];
   readonly audiences: readonly string[];
-  readonly signingKey: PrivateKeyPem | string | undefined;
-  readonly keys: readonly VerificationKey[];
+  readonly signer: TokenSigner | undefined;
+  /** Undefined: no token is accepted. */
+  readonly keys: PublicKeys | undefined;
 }
 
-function tokenIdentity(
-  values: OptionValues,
-  pki: ClusterPki | undefined,
-): TokenIdentity {
+function tokenIdentity(options: SecurityOptions): TokenIdentity {
+  const { values, externalSigner } = options;
   const given = values.list("service-account-issuer");
+  return {
+    issuers: given.length > 0 ? given : [DEFAULT_ISSUER],
+    audiences: apiAudiences(values),
+    ...(externalSigner
+      ? { signer: externalSigner, keys: externalSigner.keys }
+      : ownTokenKeys(options)),
+  };
+}
+
+function ownTokenKeys({
+  values,
+  pki,
+}: SecurityOptions): Pick<TokenIdentity, "signer" | "keys"> {
   const signingFile = values.optionalText("service-account-signing-key-file");
   const signingKey = signingFile
     ? readKeyFile("service-account-signing-key-file", signingFile, "private")
@@ -162,11 +179,13 @@ function tokenIdentity(
   const keys = keyFiles.map((file) =>
     readKeyFile("service-account-key-file", file, "public"),
   );
+  const verifying = keys.length > 0 ? keys : own;
   return {
-    issuers: given.length > 0 ? given : [DEFAULT_ISSUER],
-    audiences: apiAudiences(values),
-    signingKey,
-    keys: (keys.length > 0 ? keys : own).map((key) => verificationKey(key)),
+    signer: signingKey ? new JwtSigner(signingKey) : undefined,
+    keys:
+      verifying.length > 0
+        ? fixedKeys(verifying.map((key) => verificationKey(key)))
+        : undefined,
   };
 }
 
@@ -187,17 +206,16 @@ function tokenAuthenticators(
   { issuers, audiences, keys }: TokenIdentity,
   lastUsed: LastUsedLabels,
 ): TokenAuthenticator[] {
-  const ofAccounts = { issuers, keys, audiences, state, clock };
-  const legacy = {
-    ...ofAccounts,
-    lookup: values.flag("service-account-lookup"),
-    noteUse: lastUsed.note.bind(lastUsed),
-  };
+  const ofAccounts = keys && { issuers, keys, audiences, state, clock };
   return [
     ...staticTokens(values),
-    ...(keys.length > 0
+    ...(ofAccounts
       ? [
-          new LegacyTokenAuthenticator(legacy),
+          new LegacyTokenAuthenticator({
+            ...ofAccounts,
+            lookup: values.flag("service-account-lookup"),
+            noteUse: lastUsed.note.bind(lastUsed),
+          }),
           new ServiceAccountAuthenticator(ofAccounts),
         ]
       : []),
@@ -280,18 +298,19 @@ function reviewStrategies(
   };
 }
 
-/** serviceaccounts/token; undefined without a key to sign with. */
+/** serviceaccounts/token; undefined without anything to sign with. */
 function tokenSubresource(
-  values: OptionValues,
-  { issuers, audiences, signingKey }: TokenIdentity,
+  { values, externalSigner }: SecurityOptions,
+  { issuers, audiences, signer }: TokenIdentity,
 ): ReturnType<typeof createTokenSubresource> | undefined {
-  if (!signingKey) return undefined;
+  if (!signer) return undefined;
   const maxSeconds =
+    externalSigner?.maxExpirationSeconds ??
     values.number("service-account-max-token-expiration") / 1000;
   return createTokenSubresource({
     issuer: issuers[0]!,
-    signer: new JwtSigner(signingKey),
-    audiences,
+    ...{ signer, audiences },
+    extendsToMaximum: externalSigner !== undefined,
     extendExpiration: values.flag("service-account-extend-token-expiration"),
     ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),
   });
@@ -310,7 +329,7 @@ export function createSecurity(options: SecurityOptions): Security {
       ...header,
       verifier: new ClientCertificateVerifier(header.authority, clock),
     });
-  const identity = tokenIdentity(values, pki);
+  const identity = tokenIdentity(options);
   const lastUsed = new LastUsedLabels(logger);
   const tokenChain = tokenAuthenticators(options, identity, lastUsed);
   const authenticator = createAuthenticator({
@@ -324,7 +343,7 @@ export function createSecurity(options: SecurityOptions): Security {
   const access = authorization(options);
   const { authorizer, roles, rbac, node } = access;
   const reviews = reviewStrategies(tokenChain, identity.audiences, access);
-  const token = tokenSubresource(values, identity);
+  const token = tokenSubresource(options, identity);
   let aggregator: RoleAggregator | undefined;
 
   return {
@@ -340,7 +359,7 @@ export function createSecurity(options: SecurityOptions): Security {
     },
     authorizer,
     issuer: identity.issuers[0]!,
-    issuerKeys: identity.keys,
+    issuerKeys: identity.keys ?? fixedKeys([]),
     admission: [createEscalationCheck(roles, authorizer)],
     strategyFor(group, resource, base) {
       const review = reviews[`${group}/${resource}`];

@@ -1,4 +1,5 @@
 // Answers that are made when they are asked for: componentstatuses and the issuer's discovery documents.
+import { fixedKeys } from "../../../apiserver-lite/authentication/service-account/public-keys.ts";
 import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from "jose";
 import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
@@ -34,7 +35,7 @@ it("publishes keys that verify the tokens it signs", async () => {
     parts: () => ({
       paths: issuerDiscoveryPaths({
         issuer,
-        keys: [verificationKey(publicKey)],
+        keys: fixedKeys([verificationKey(publicKey)]),
         jwksUri: () => "https://here/openid/v1/jwks",
       }),
     }),
@@ -64,7 +65,7 @@ it("publishes keys that verify the tokens it signs", async () => {
 });
 
 it("publishes nothing for an issuer that is no https URL", () => {
-  const keys = [verificationKey(keyPair().publicKey)];
+  const keys = fixedKeys([verificationKey(keyPair().publicKey)]);
   expect(
     issuerDiscoveryPaths({ issuer: "orbit", keys, jwksUri: () => "" }),
   ).toEqual([]);

@@ -174,8 +174,8 @@ test.each([
 test.each([
   [
     "apiserver",
-    "--service-account-signing-endpoint=DIR/signer.sock",
-    "--service-account-signing-endpoint",
+    "--etcd-servers-overrides=/events#http://127.0.0.1:1",
+    "--etcd-servers-overrides",
   ],
   ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
 ])(

@@ -1,3 +1,4 @@
+import { fixedKeys } from "../../../../apiserver-lite/authentication/service-account/public-keys.ts";
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import type {
   TokenAuthenticator,
@@ -38,7 +39,7 @@ const key = createPrivateKeyPem();
 const signer = new JwtSigner(key);
 const serviceAccounts = new ServiceAccountAuthenticator({
   issuers: [DEFAULT_ISSUER],
-  keys: [verificationKey(publicKeyPem(key))],
+  keys: fixedKeys([verificationKey(publicKeyPem(key))]),
   audiences,
   state,
   clock,
@@ -236,7 +237,7 @@ describe("ServiceAccount tokens", () => {
     const pem = privateKey.export({ format: "pem", type: "pkcs8" }) as string;
     const rsa = new ServiceAccountAuthenticator({
       issuers: [DEFAULT_ISSUER],
-      keys: [verificationKey(pem)],
+      keys: fixedKeys([verificationKey(pem)]),
       audiences,
       state,
       clock,

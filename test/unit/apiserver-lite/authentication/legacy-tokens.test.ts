@@ -1,4 +1,5 @@
 // Tokens of Secrets: what lets them in, and each thing that no longer does.
+import { fixedKeys } from "../../../../apiserver-lite/authentication/service-account/public-keys.ts";
 import { JwtSigner, verificationKey } from "../../../../api/pki/jwt.ts";
 import { createPrivateKeyPem } from "../../../../api/pki/keys.ts";
 import type { AnyObject } from "../../../../api/object.ts";
@@ -38,7 +39,7 @@ let clock: FakeClock;
 
 function authenticator(lookup = true): LegacyTokenAuthenticator {
   return new LegacyTokenAuthenticator({
-    keys: [verificationKey(key)],
+    keys: fixedKeys([verificationKey(key)]),
     audiences: ["api"],
     lookup,
     state,
