@@ -9,9 +9,9 @@ import { findProgram } from "../process.ts";
 import { installScript, shellQuoted } from "../script-file.ts";
 
 /** As containerd derives it from the runtime type io.containerd.runc.v2. */
-const shimName = "containerd-shim-runc-v2";
+export const shimName = "containerd-shim-runc-v2";
 /** Where the shim keeps runc's state when its options name no other directory. */
-const runcStateDirectory = "/run/containerd/runc";
+export const runcStateDirectory = "/run/containerd/runc";
 
 /**
  * The script. It runs in the directory of the task's bundle. `start` prints the shim's address and leaves it in the bundle;

@@ -15,6 +15,8 @@ export interface SupervisedContainerd {
   readonly cniConfigurationDirectory: string;
   /** The one of the moment. */
   readonly current: PrivateContainerd;
+  /** Calls the listener whenever it was started again. */
+  onRestart(listener: () => void): void;
   /** Stops looking after it; it goes on, to be adopted at the next start. */
   release(): Promise<void>;
   /** Stops looking after it and ends it; its pods go on. */
@@ -35,6 +37,7 @@ export async function superviseContainerd(
   let startedAtMs = clock.monotonic();
   let restarts = 0;
   let released = false;
+  const listeners: (() => void)[] = [];
   let timer: Timer | undefined;
   let looking: Promise<void> = Promise.resolve();
 
@@ -50,6 +53,7 @@ export async function superviseContainerd(
     );
     try {
       current = await startPrivateContainerd(options);
+      for (const listener of listeners) listener();
     } catch (error) {
       logger.error({ err: error }, "the private containerd can't be started");
     }
@@ -81,6 +85,7 @@ export async function superviseContainerd(
     get current() {
       return current;
     },
+    onRestart: (listener) => void listeners.push(listener),
     release,
     async stop() {
       await release();

@@ -13,6 +13,7 @@ import { cniFileName } from "../../../cri/cni/configuration.ts";
 import type { PodNetworkOptions } from "../../../cri/cni/network.ts";
 import { socketPath } from "../../../cri/endpoint.ts";
 import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
+import { ForgottenShims } from "../../../cri/private-containerd/forgotten-shims.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
@@ -224,6 +225,22 @@ function cniOptions(
   };
 }
 
+/** Those that a containerd forgot when it was killed are ended. */
+function forgottenSandboxes(
+  { clock = systemClock, logger }: RuntimeChoice,
+  containerd: SupervisedContainerd,
+  runtime: Runtime,
+): ForgottenShims {
+  const shims = new ForgottenShims({
+    socket: socketPath(containerd.endpoint),
+    containerdPid: () => containerd.current.pid,
+    ...{ runtime, clock, logger },
+  });
+  containerd.onRestart(() => shims.start());
+  shims.start();
+  return shims;
+}
+
 export async function chooseRuntime(
   choice: RuntimeChoice,
 ): Promise<ChosenRuntime> {
@@ -235,15 +252,14 @@ export async function chooseRuntime(
   let leases: string | undefined;
   let pluginDirectory: string | undefined;
   let sandboxSeccompProfile: string | undefined;
-  let release = (): Promise<void> => Promise.resolve();
+  let containerd: SupervisedContainerd | undefined;
   if (isPrivate) {
-    const containerd = await startPrivate(choice);
+    containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
     cniDirectory = containerd.cniConfigurationDirectory;
     pluginDirectory = containerd.current.cniBinaryDirectory;
     sandboxSeccompProfile = containerd.current.sandboxSeccompProfile;
     leases = path.join(privateRuntimeDirectory(dataDirectory), "cni/leases");
-    release = () => containerd.release();
     logger.info(
       { endpoint, adopted: containerd.adopted },
       "using a private containerd",
@@ -306,13 +322,16 @@ export async function chooseRuntime(
     logger,
   });
   addressLeases.start();
+  const forgotten =
+    containerd && forgottenSandboxes(choice, containerd, runtime);
   return {
     runtime,
     endpoint,
     isPrivate,
     async stop() {
       await addressLeases.stop();
-      await release();
+      await forgotten?.stop();
+      await containerd?.release();
       await runtime.stop();
     },
   };
