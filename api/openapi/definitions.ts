@@ -1,5 +1,5 @@
-// OpenAPI schemas of the types in the table, for both versions of the document. They carry no descriptions: the table
-// has none. Version 3 also says the defaults that fields have by their type (zero values of required scalars, empty
+// OpenAPI schemas of the types in the table, for both versions of the document, without descriptions (descriptions.ts
+// adds them). Version 3 also says the defaults that fields have by their type (zero values of required scalars, empty
 // objects), as the reference's documents do.
 import enumFacts from "../facts/enums.json";
 import {
@@ -22,33 +22,6 @@ type OpenApiVersion = 2 | 3;
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions";
 export const PATCH = `${META}.Patch`;
-
-/** Every kind has these fields: what \`kubectl explain\` says of them. Texts of our own. */
-const metaTexts: Readonly<Record<string, string>> = {
-  annotations: "Further data about the object, not used to select it.",
-  creationTimestamp:
-    "CreationTimestamp is a timestamp of when the server made the object. Read-only.",
-  deletionGracePeriodSeconds:
-    "Seconds that the object is given to end before it is removed. Read-only.",
-  deletionTimestamp:
-    "When the object will be removed; set once its deletion was asked for. Read-only.",
-  finalizers:
-    "What must be done before the object is removed; who has done it takes its entry away.",
-  generateName:
-    "The beginning of a name that the server completes, where no name is given.",
-  generation:
-    "Counts the changes of what is asked for in the object. Read-only.",
-  labels: "Keys and values by which objects are selected and grouped.",
-  managedFields: "Which manager set which fields.",
-  name: "Unique among the objects of its kind in its namespace.",
-  namespace: "The space within which the name is unique.",
-  ownerReferences:
-    "Objects that this one depends on: it is removed when all of them are gone.",
-  resourceVersion:
-    "Changes with every write; for conditional writes and watches. Read-only.",
-  selfLink: "No longer set.",
-  uid: "Unique among all objects that ever were. Read-only.",
-};
 
 const SCALARS: Readonly<Record<string, JsonObject>> = {
   string: { type: "string" },
@@ -192,15 +165,10 @@ function addProperties(
       );
       continue;
     }
-    const plain = withEnum(
+    properties[field.jsonName] = withEnum(
       property(field, version),
       enums[owner]?.[field.jsonName],
     );
-    const description =
-      owner === `${META}.ObjectMeta` ? metaTexts[field.jsonName] : undefined;
-    properties[field.jsonName] = description
-      ? { description, ...plain }
-      : plain;
     if (field.required) required.push(field.jsonName);
   }
 }

@@ -6,9 +6,10 @@ import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Catalogue } from "../catalogue.ts";
 import type { FeatureGates } from "./operations.ts";
-import { definitionOf, type JsonObject } from "./definitions.ts";
+import type { JsonObject } from "./definitions.ts";
+import { builtinDefinitions, loadDescriptions } from "./descriptions.ts";
 import type { DocumentMaps } from "./document.ts";
-import { Fragment, type Definition, type Definitions } from "./fragments.ts";
+import { Fragment, type Definitions } from "./fragments.ts";
 import {
   contentTypeOf,
   JSON_TYPE,
@@ -17,7 +18,7 @@ import {
 } from "./document-types.ts";
 import { pieces } from "./pieces.ts";
 import { addDocument } from "./merge.ts";
-import { oneStep, paced, type Pause, type Steps } from "../queueing/steps.ts";
+import { paced, type Pause, type Steps } from "../queueing/steps.ts";
 import {
   gnosticFragments,
   jsonFragments,
@@ -125,18 +126,6 @@ function* withOthers(
   return document;
 }
 
-/** Schemas of the built-in types, each by the same function every time. */
-function builtinDefinitions(version: 2 | 3): Definitions {
-  const known = new Map<string, Definition>();
-  return (name) => {
-    const definition = known.get(name);
-    if (definition || !definitionOf(name, version)) return definition;
-    const made: Definition = () => oneStep(() => definitionOf(name, version)!);
-    known.set(name, made);
-    return made;
-  };
-}
-
 const yearMs = 31_536_000_000;
 
 class Service implements OpenApiService {
@@ -185,6 +174,11 @@ class Service implements OpenApiService {
     this.#made.delete(`v3/${name} protobuf`);
   }
 
+  async #paced<T>(steps: Steps<T>): Promise<T> {
+    await loadDescriptions();
+    return paced(steps, this.#pause);
+  }
+
   /** Made once, also for those who ask meanwhile. */
   #cached(
     name: string,
@@ -214,7 +208,7 @@ class Service implements OpenApiService {
           this.#gates,
           fragments,
         );
-        return paced(written(withOthers(own, others), write), this.#pause);
+        return this.#paced(written(withOthers(own, others), write));
       },
     );
   }
@@ -259,7 +253,7 @@ class Service implements OpenApiService {
     const made =
       this.#roots(fragments).get(name)?.() ?? this.#v3Steps(name, fragments);
     if (!made) return undefined;
-    const document = Promise.all([paced(made, this.#pause), json]).then(
+    const document = Promise.all([this.#paced(made), json]).then(
       ([written, { hash, made: at }]) => ({
         body: written.map(({ bytes }) => bytes),
         contentType: contentTypeOf(3, true),
@@ -284,8 +278,7 @@ class Service implements OpenApiService {
     if (known) return known;
     const made = roots.get(name)?.() ?? this.#v3Steps(name);
     return (
-      made &&
-      this.#cached(`v3/${name}`, JSON_TYPE, () => paced(made, this.#pause))
+      made && this.#cached(`v3/${name}`, JSON_TYPE, () => this.#paced(made))
     );
   }
 
