@@ -1,7 +1,7 @@
 // The parts of one agent, as wiring.ts makes them.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
-import type { DirectoryView } from "../api/contracts.ts";
+import type { DirectoryView, NodeAgentView } from "../api/contracts.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "../client/event-recorder.ts";
@@ -99,6 +99,8 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly podResources: PodResources;
   readonly access: PodAccess;
   readonly stats: StatsSummary;
+  readonly containerFigures: NodeAgentView["containerFigures"];
+  readonly volumeStats: NodeAgentView["volumeStats"];
   /** Undefined: there is an API server. */
   readonly directory: DirectoryView | undefined;
   /** All pods with a worker, with their statuses. */

@@ -11,6 +11,7 @@ import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { ProbeManager } from "./probes/probe-manager.ts";
+import { machineFigures } from "./stats/containers/container-figures.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 
 interface AgentViewOptions {
@@ -20,6 +21,8 @@ interface AgentViewOptions {
   runtimePods: Pick<RuntimePods, "relist" | "uids" | "get" | "refresh">;
   access: PodAccess;
   stats: StatsSummary;
+  containerFigures: NodeAgentView["containerFigures"];
+  volumeStats: NodeAgentView["volumeStats"];
   pressure: Pick<PressureControl, "evictions">;
   metrics: Pick<MetricSources, "families">;
   probes: Pick<ProbeManager, "metrics">;
@@ -55,6 +58,9 @@ export function agentView(options: AgentViewOptions): NodeAgentView {
     checkpoint: (namespace, name, container, timeoutSeconds) =>
       access.checkpoint(namespace, name, container, timeoutSeconds),
     statsSummary: (onlyCpuAndMemory) => stats.summary(onlyCpuAndMemory),
+    containerFigures: options.containerFigures,
+    machineFigures,
+    volumeStats: options.volumeStats,
     config: () => kubeletConfiguration(settings),
     evictions: () => options.pressure.evictions,
     metrics: () => options.metrics.families(),

@@ -4,17 +4,10 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../api/clock.ts";
 import type { AnyObject, KubeObject } from "../api/object.ts";
-import type { Pod } from "../api/types/core-v1.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
 import { MemoryObjects } from "../client/memory-objects.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import type {
-  AgentParts,
-  Ground,
-  PodRooms,
-  Reporting,
-  Wired,
-} from "./agent-parts.ts";
+import type { AgentParts, Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { WorkloadBackOff } from "../eviction/workload-back-off.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
@@ -29,15 +22,12 @@ import { NodeAdmission } from "./node/node-admission.ts";
 import { NodeReporter } from "./node/node-reporter.ts";
 import { PluginRegistration } from "./plugin-registration/plugin-registration.ts";
 import { isAppArmorEnabled } from "./node/app-armor.ts";
-import { PodAccess } from "./pod-access.ts";
 import { AllocatedResources } from "./pods/resize/allocated-resources.ts";
-import { podFullName } from "./pods/shape/pod-shape.ts";
 import { PodChanges } from "./pods/runtime/pod-changes.ts";
 import { networkedSandboxes } from "./pods/runtime/networked-sandboxes.ts";
 import { runningContainers } from "./pods/runtime/running-containers.ts";
 import { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { NodeResources } from "./pods/shape/field-paths.ts";
-import { directoryView } from "./directory-view.ts";
 import { HostFiles } from "./pods/start/host-files.ts";
 import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
@@ -55,9 +45,8 @@ import {
   ReferencedObjects,
 } from "./sources/referenced-objects.ts";
 import { wireShutdown } from "./shutdown/wire-shutdown.ts";
-import { StatsSummary } from "./stats/summary.ts";
+import { wireViews } from "./view-wiring.ts";
 import { terminationMessage } from "./status/termination-message.ts";
-import { VolumeStatistics } from "./volumes/volume-statistics.ts";
 import { wireVolumes } from "./volume-wiring.ts";
 import { wireArchives, wireUpkeep } from "./upkeep-wiring.ts";
 import { workersContext } from "./worker-wiring.ts";
@@ -327,67 +316,4 @@ function manifestProblem(
 ): void {
   logger.error({ file: origin }, message);
   events.node("Warning", "InvalidManifest", message.slice(0, 1024));
-}
-
-/** What the agent's ports read. */
-function wireViews(
-  parts: Wired & Pick<AgentParts, "sources">,
-): Pick<AgentParts, "pods" | "access" | "stats" | "directory"> {
-  const { settings, runtime, clock, runtimePods, changes } = parts;
-  const { workers, reports, cgroups } = parts;
-  const withStatus = (pod: Pod): Pod => {
-    const status = reports.statuses.get(pod);
-    return status ? { ...pod, status } : pod;
-  };
-  const pods = (): readonly Pod[] =>
-    workers.list().map(({ pod }) => withStatus(pod));
-  const access = new PodAccess({
-    runtime,
-    rootDirectory: settings.rootDirectory,
-    clock,
-    pod: (namespace, name) => {
-      const found = workers
-        .list()
-        .find(({ pod }) => podFullName(pod) === `${namespace}/${name}`);
-      return found && withStatus(found.pod);
-    },
-    refresh: (pod) =>
-      runtimePods.refresh(pod.metadata.uid ?? "", {
-        name: pod.metadata.name,
-        namespace: pod.metadata.namespace ?? "default",
-      }),
-    onChange: (uid, listener) => changes.onPod(uid, listener),
-  });
-  const volumeStatistics = new VolumeStatistics({
-    periodMs: settings.volumeStatsAggPeriodMs,
-    clock,
-    mounted: (uid) => parts.volumes.mountedOf(uid),
-  });
-  const stats = new StatsSummary({
-    runtime,
-    nodeName: settings.nodeName,
-    rootDirectory: settings.rootDirectory,
-    pods,
-    volumes: (pod) => volumeStatistics.of(pod),
-    startedAtMs: clock.now(),
-    system: {
-      mount: settings.cgroupMount,
-      cgroups: {
-        kubelet: settings.kubeletCgroups,
-        runtime: settings.runtimeCgroups,
-        misc: settings.systemCgroups,
-        pods: settings.cgroupsPerQos ? cgroups.root : "",
-      },
-    },
-    clock,
-  });
-  const directory =
-    parts.local &&
-    directoryView({
-      local: parts.local,
-      events: parts.local.events,
-      pod: (namespace, name) => access.find(namespace, name),
-      removeManifest: (pod) => parts.sources.removeManifest(pod),
-    });
-  return { pods, access, stats, directory };
 }

@@ -95,6 +95,114 @@ export interface DirectoryView {
   deletePod(namespace: string, name: string): Promise<void>;
 }
 
+/** What a device has read and written. */
+export interface DiskFigures {
+  readonly device: string;
+  readonly readBytes: number;
+  readonly writeBytes: number;
+  readonly readOperations: number;
+  readonly writeOperations: number;
+}
+
+/** Counts of a network interface. */
+export interface InterfaceFigures {
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxPackets: number;
+  readonly rxErrors: number;
+  readonly rxDropped: number;
+  readonly txBytes: number;
+  readonly txPackets: number;
+  readonly txErrors: number;
+  readonly txDropped: number;
+}
+
+interface FilesystemFigures {
+  readonly device: string;
+  readonly limitBytes: number;
+  readonly usageBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+}
+
+/** The amounts of a cgroup that are one number each; those of limits are 0 where there is none. */
+export type CgroupAmount =
+  | "cpuSeconds"
+  | "cpuUserSeconds"
+  | "cpuSystemSeconds"
+  | "cfsPeriods"
+  | "cfsThrottledPeriods"
+  | "cfsThrottledSeconds"
+  | "memoryUsageBytes"
+  | "memoryMaxUsageBytes"
+  | "memoryWorkingSetBytes"
+  | "memoryRssBytes"
+  | "memoryCacheBytes"
+  | "memorySwapBytes"
+  | "memoryMappedFileBytes"
+  | "memoryKernelBytes"
+  | "memoryFailures"
+  | "pageFaults"
+  | "majorPageFaults"
+  | "treePageFaults"
+  | "treeMajorPageFaults"
+  | "oomKills"
+  | "threads"
+  | "threadsMax"
+  | "processes"
+  | "specCpuShares"
+  | "specCpuPeriod"
+  | "specCpuQuota"
+  | "specMemoryBytes"
+  | "specMemoryReservationBytes"
+  | "specMemorySwapBytes";
+
+/** What a cgroup uses and may use; what is not known is absent. */
+export type CgroupFigures = Readonly<Partial<Record<CgroupAmount, number>>> & {
+  readonly disks: readonly DiskFigures[];
+};
+
+/** Of the machine ("/"), a pod's cgroup, its sandbox (without a container's name) or a container. */
+export interface ContainerFigures extends Partial<CgroupFigures> {
+  /** The cgroup's path. */
+  readonly id: string;
+  /** The runtime's id; "" for what the runtime does not know. */
+  readonly name: string;
+  readonly image: string;
+  readonly container: string;
+  readonly pod: string;
+  readonly namespace: string;
+  /** When it was read. */
+  readonly epochMs: number;
+  readonly startedAtMs?: number;
+  readonly interfaces?: readonly InterfaceFigures[];
+  readonly filesystems?: readonly FilesystemFigures[];
+}
+
+/** VolumeStats of the stats summary. */
+export interface VolumeStats {
+  readonly name: string;
+  readonly time: string;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+  readonly inodesUsed?: number;
+  readonly pvcRef?: { readonly name: string; readonly namespace: string };
+  readonly volumeHealthStats?: { readonly abnormal: boolean };
+}
+
+export interface MachineFigures {
+  readonly bootId: string;
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly cores: number;
+  readonly physicalCores: number;
+  readonly sockets: number;
+  readonly memoryBytes: number;
+}
+
 /**
  * The node agent as its ports (server/) see it. Methods reject with an ApiError: 404 for an unknown pod or container,
  * 400 for a container that can't be served (e.g. waiting to start), with the reference's texts.
@@ -128,6 +236,11 @@ export interface NodeAgentView {
   ): Promise<string>;
   /** stats.Summary of the kubelet's /stats/summary. */
   statsSummary(onlyCpuAndMemory: boolean): Promise<object>;
+  /** What cAdvisor would know. */
+  containerFigures(): Promise<readonly ContainerFigures[]>;
+  machineFigures(): Promise<MachineFigures>;
+  /** Of all pods; a driver that hangs holds it up for some seconds. */
+  volumeStats(): Promise<readonly VolumeStats[]>;
   /** KubeletConfiguration of /configz. */
   config(): object;
   /** Pods ended for the node's sake since the start, by the signal or limit that asked for it. */

@@ -20,7 +20,8 @@ import {
 } from "./debug-routes.ts";
 import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
-import { cadvisorMetrics, readSummary, resourceMetrics } from "./metrics.ts";
+import { cadvisorMetrics } from "./cadvisor.ts";
+import { readSummary, resourceMetrics } from "./metrics.ts";
 import { serveRun } from "./run.ts";
 import {
   remoteCommandOptions,
@@ -247,7 +248,10 @@ function metricRoutes({ view, metrics }: AgentRouteOptions): AgentRoute[] {
       serve: async (request) =>
         answerMetrics(
           request,
-          cadvisorMetrics((await readSummary(view)).summary),
+          cadvisorMetrics(
+            await view.containerFigures(),
+            await view.machineFigures(),
+          ),
         ),
     },
     {

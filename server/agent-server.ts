@@ -36,6 +36,7 @@ import {
   requestAttributes,
 } from "./access-attributes.ts";
 import { debuggingDisabledRoutes } from "./debug-routes.ts";
+import { volumeMetrics } from "./metrics.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { createWebSocketUpgrader } from "./websocket.ts";
 
@@ -111,7 +112,11 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     ...options,
     serving,
     metrics: async () => {
-      const families = [...counters.families(), ...(await processFamilies())];
+      const families = [
+        ...counters.families(),
+        ...volumeMetrics(await view.volumeStats().catch(() => [])),
+        ...(await processFamilies()),
+      ];
       return metricsText(options.metricsFilter?.(families) ?? families);
     },
   });

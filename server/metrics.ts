@@ -1,7 +1,7 @@
-// The metric families of /metrics/resource and /metrics/cadvisor, made from the stats summary: the names, types
-// and labels of the reference, as far as the summary has the figures.
-import type { NodeAgentView } from "../api/contracts.ts";
-import { Family, type Labels } from "../api/metrics/family.ts";
+// The metric families of /metrics/resource, and those of volumes for /metrics, made from the stats summary: the names,
+// types and labels of the reference, as far as the summary has the figures.
+import type { NodeAgentView, VolumeStats } from "../api/contracts.ts";
+import { Family } from "../api/metrics/family.ts";
 
 /** The parts of the kubelet's stats.Summary that are used here. */
 interface Cpu {
@@ -11,24 +11,10 @@ interface Cpu {
 interface Memory {
   time?: string;
   workingSetBytes?: number;
-  usageBytes?: number;
-  rssBytes?: number;
-  pageFaults?: number;
-  majorPageFaults?: number;
 }
 interface Swap {
   time?: string;
   swapUsageBytes?: number;
-}
-interface Interface {
-  name?: string;
-  rxBytes?: number;
-  rxErrors?: number;
-  txBytes?: number;
-  txErrors?: number;
-}
-interface Network extends Interface {
-  interfaces?: Interface[];
 }
 interface Container {
   name: string;
@@ -36,7 +22,6 @@ interface Container {
   cpu?: Cpu;
   memory?: Memory;
   swap?: Swap;
-  rootfs?: { usedBytes?: number; inodesUsed?: number };
 }
 interface Summary {
   node?: {
@@ -45,14 +30,12 @@ interface Summary {
     cpu?: Cpu;
     memory?: Memory;
     swap?: Swap;
-    network?: Network;
   };
   pods?: {
     podRef?: { name?: string; namespace?: string };
     cpu?: Cpu;
     memory?: Memory;
     swap?: Swap;
-    network?: Network;
     containers?: Container[];
   }[];
 }
@@ -164,141 +147,45 @@ export function resourceMetrics(summary: Summary, failed: boolean): Family[] {
   ];
 }
 
-/** In the order they are written. */
-function cadvisorFamilies() {
-  return {
-    cpu: new Family(
-      "container_cpu_usage_seconds_total",
-      "counter",
-      "Cumulative cpu time consumed in seconds.",
-    ),
-    workingSet: new Family(
-      "container_memory_working_set_bytes",
-      "gauge",
-      "Current working set in bytes.",
-    ),
-    usage: new Family(
-      "container_memory_usage_bytes",
-      "gauge",
-      "Current memory usage in bytes, including all memory regardless of when it was accessed",
-    ),
-    rss: new Family("container_memory_rss", "gauge", "Size of RSS in bytes."),
-    faults: new Family(
-      "container_memory_failures_total",
-      "counter",
-      "Cumulative count of memory allocation failures.",
-    ),
-    fsUsage: new Family(
-      "container_fs_usage_bytes",
-      "gauge",
-      "Number of bytes that are consumed by the container on this filesystem.",
-    ),
-    fsInodes: new Family(
-      "container_fs_inodes_total",
-      "gauge",
-      "Number of Inodes",
-    ),
-    start: new Family(
-      "container_start_time_seconds",
-      "gauge",
-      "Start time of the container since unix epoch in seconds.",
-    ),
-    received: new Family(
-      "container_network_receive_bytes_total",
-      "counter",
-      "Cumulative count of bytes received",
-    ),
-    receiveErrors: new Family(
-      "container_network_receive_errors_total",
-      "counter",
-      "Cumulative count of errors encountered while receiving",
-    ),
-    sent: new Family(
-      "container_network_transmit_bytes_total",
-      "counter",
-      "Cumulative count of bytes transmitted",
-    ),
-    sendErrors: new Family(
-      "container_network_transmit_errors_total",
-      "counter",
-      "Cumulative count of errors encountered while transmitting",
-    ),
-  };
-}
+const volumeFigures = [
+  ["capacity_bytes", "capacityBytes", "Capacity in bytes of the volume"],
+  [
+    "available_bytes",
+    "availableBytes",
+    "Number of available bytes in the volume",
+  ],
+  ["used_bytes", "usedBytes", "Number of used bytes in the volume"],
+  ["inodes", "inodes", "Maximum number of inodes in the volume"],
+  ["inodes_free", "inodesFree", "Number of free inodes in the volume"],
+  ["inodes_used", "inodesUsed", "Number of used inodes in the volume"],
+] as const;
 
-type CadvisorFamilies = ReturnType<typeof cadvisorFamilies>;
-
-function addNetwork(
-  to: CadvisorFamilies,
-  labels: Labels,
-  stats: Network | undefined,
-): void {
-  const interfaces =
-    stats?.interfaces ?? (stats?.name === undefined ? [] : [stats]);
-  for (const device of interfaces) {
-    const own = { ...labels, interface: device.name ?? "" };
-    to.received.add(own, device.rxBytes);
-    to.receiveErrors.add(own, device.rxErrors);
-    to.sent.add(own, device.txBytes);
-    to.sendErrors.add(own, device.txErrors);
-  }
-}
-
-function addAmounts(
-  to: CadvisorFamilies,
-  labels: Labels,
-  { cpu, memory }: { cpu?: Cpu; memory?: Memory },
-): void {
-  to.cpu.add({ ...labels, cpu: "total" }, seconds(cpu), cpu?.time);
-  to.workingSet.add(labels, memory?.workingSetBytes, memory?.time);
-  to.usage.add(labels, memory?.usageBytes, memory?.time);
-  to.rss.add(labels, memory?.rssBytes, memory?.time);
-  to.faults.add(
-    { ...labels, failure_type: "pgfault", scope: "container" },
-    memory?.pageFaults,
+/** Of claims; one that several pods use is there once. */
+export function volumeMetrics(volumes: readonly VolumeStats[]): Family[] {
+  const families = volumeFigures.map(
+    ([name, , help]) =>
+      new Family(`kubelet_volume_stats_${name}`, "gauge", `[ALPHA] ${help}`),
   );
-  to.faults.add(
-    { ...labels, failure_type: "pgmajfault", scope: "container" },
-    memory?.majorPageFaults,
+  const abnormal = new Family(
+    "kubelet_volume_stats_health_status_abnormal",
+    "gauge",
+    "[ALPHA] Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy",
   );
-}
-
-export function cadvisorMetrics(summary: Summary): Family[] {
-  const families = cadvisorFamilies();
-  const root = {
-    container: "",
-    id: "/",
-    image: "",
-    name: "",
-    namespace: "",
-    pod: "",
-  };
-  if (summary.node !== undefined) {
-    addAmounts(families, root, summary.node);
-    addNetwork(families, root, summary.node.network);
-    families.start.add(root, epochSeconds(summary.node.startTime));
-  }
-  for (const pod of summary.pods ?? []) {
-    const base = {
-      id: "",
-      image: "",
-      name: "",
-      namespace: pod.podRef?.namespace ?? "",
-      pod: pod.podRef?.name ?? "",
+  const seen = new Set<string>();
+  for (const volume of volumes) {
+    const { pvcRef, volumeHealthStats } = volume;
+    if (!pvcRef || seen.has(`${pvcRef.namespace}/${pvcRef.name}`)) continue;
+    seen.add(`${pvcRef.namespace}/${pvcRef.name}`);
+    const labels = {
+      namespace: pvcRef.namespace,
+      persistentvolumeclaim: pvcRef.name,
     };
-    addAmounts(families, { container: "", ...base }, pod);
-    addNetwork(families, { container: "", ...base }, pod.network);
-    for (const container of pod.containers ?? []) {
-      const labels = { container: container.name, ...base };
-      addAmounts(families, labels, container);
-      families.fsUsage.add(
-        { ...labels, device: "" },
-        container.rootfs?.usedBytes,
-      );
-      families.start.add(labels, epochSeconds(container.startTime));
-    }
+    for (const [index, [, of]] of volumeFigures.entries())
+      families[index]!.add(labels, volume[of]);
+    if (volumeHealthStats)
+      abnormal.add(labels, volumeHealthStats.abnormal ? 1 : 0);
   }
-  return Object.values(families);
+  return [...families, abnormal];
 }
 
 /** The summary, or an empty one with `failed`. */

@@ -2,6 +2,7 @@
 // --volume-stats-agg-period says; nothing is read without a request. A driver that hangs holds up its own volume only.
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../api/clock.ts";
+import type { VolumeStats } from "../../api/contracts.ts";
 import { formatTime } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { within } from "../../cri/deadline.ts";
@@ -20,7 +21,7 @@ interface VolumeStatisticsOptions {
 
 interface Kept {
   readonly atMs: number;
-  readonly stats: Promise<readonly object[]>;
+  readonly stats: Promise<readonly VolumeStats[]>;
 }
 
 /** A driver's answer is waited for at most this long. */
@@ -35,7 +36,7 @@ export class VolumeStatistics {
   }
 
   /** VolumeStats of the pod's volumes whose use is known. */
-  of(pod: Pod): Promise<readonly object[]> {
+  of(pod: Pod): Promise<readonly VolumeStats[]> {
     const { periodMs, clock, mounted } = this.#options;
     const uid = pod.metadata.uid ?? "";
     if (periodMs <= 0) return Promise.resolve([]);
@@ -52,7 +53,7 @@ export class VolumeStatistics {
   async #read(
     { metadata, spec }: Pod,
     mounted: ReadonlyMap<string, MountedVolume>,
-  ): Promise<readonly object[]> {
+  ): Promise<readonly VolumeStats[]> {
     const time = formatTime(this.#options.clock.now());
     const stats = await Promise.all(
       (spec.volumes ?? []).map(async (volume) => {
@@ -70,7 +71,12 @@ export class VolumeStatistics {
             name: volume.name,
             ...(claim === undefined
               ? {}
-              : { pvcRef: { name: claim, namespace: metadata.namespace } }),
+              : {
+                  pvcRef: {
+                    name: claim,
+                    namespace: metadata.namespace ?? "default",
+                  },
+                }),
             ...(abnormal === undefined
               ? {}
               : { volumeHealthStats: { abnormal } }),

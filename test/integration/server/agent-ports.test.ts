@@ -337,9 +337,24 @@ describe("paths", () => {
       "node_memory_working_set_bytes 1000 1735689600000\n",
     );
     expect(resource).toContain("resource_scrape_error 0\n");
-    expect((await get("/metrics/cadvisor")).body).toContain(
-      'interface="eth0",name="",namespace="default",pod="p"} 5\n',
+    const labels =
+      'container="",id="/kubepods/poduid-p/abc",image="pause",name="abc",namespace="default",pod="p"';
+    const cadvisor = (await get("/metrics/cadvisor")).body.replace(
+      / 1735689600000$/gm,
+      " T",
     );
+    for (const line of [
+      `container_cpu_usage_seconds_total{${labels.replace(",id", ',cpu="total",id')}} 1.5 T`,
+      `container_spec_memory_limit_bytes{${labels}} 0`,
+      `container_fs_writes_total{${labels.replace(",id", ',device="/dev/vda",id')}} 4 T`,
+      `container_network_receive_bytes_total{${labels.replace(",name", ',interface="eth0",name')}} 5 T`,
+      `container_network_transmit_packets_dropped_total{${labels.replace(",name", ',interface="eth0",name')}} 2 T`,
+      'machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="u"} 2',
+    ])
+      expect(cadvisor).toContain(`${line}\n`);
+    expect(own.match(/^kubelet_volume_stats_used_bytes.*$/gm)).toEqual([
+      'kubelet_volume_stats_used_bytes{namespace="default",persistentvolumeclaim="claim"} 7',
+    ]);
     expect(JSON.parse((await get("/configz")).body)).toMatchObject({
       kubeletconfig: { kind: "KubeletConfiguration" },
     });

@@ -158,7 +158,7 @@ export function createScriptedView(): ScriptedView {
             `/checkpoints/${name}-${container}-${timeoutSeconds}`,
           );
     },
-    statsSummary: (onlyCpuAndMemory) =>
+    statsSummary: () =>
       Promise.resolve({
         node: {
           nodeName: "node-1",
@@ -171,9 +171,6 @@ export function createScriptedView(): ScriptedView {
         pods: [
           {
             podRef: { name: "p", namespace: "default", uid: "uid-p" },
-            ...(onlyCpuAndMemory
-              ? {}
-              : { network: { name: "eth0", rxBytes: 5, txBytes: 6 } }),
             containers: [
               {
                 name: "c",
@@ -188,6 +185,62 @@ export function createScriptedView(): ScriptedView {
           },
         ],
       }),
+    containerFigures: () =>
+      Promise.resolve([
+        {
+          id: "/kubepods/poduid-p/abc",
+          name: "abc",
+          image: "pause",
+          container: "",
+          pod: "p",
+          namespace: "default",
+          epochMs: 1_735_689_600_000,
+          cpuSeconds: 1.5,
+          specMemoryBytes: 0,
+          disks: [
+            {
+              device: "/dev/vda",
+              readBytes: 1,
+              writeBytes: 2,
+              readOperations: 3,
+              writeOperations: 4,
+            },
+          ],
+          interfaces: [
+            {
+              name: "eth0",
+              rxBytes: 5,
+              rxPackets: 1,
+              rxErrors: 0,
+              rxDropped: 0,
+              txBytes: 6,
+              txPackets: 1,
+              txErrors: 0,
+              txDropped: 2,
+            },
+          ],
+        },
+      ]),
+    machineFigures: () =>
+      Promise.resolve({
+        bootId: "b",
+        machineId: "m",
+        systemUuid: "u",
+        cores: 2,
+        physicalCores: 1,
+        sockets: 1,
+        memoryBytes: 1024,
+      }),
+    volumeStats: () =>
+      Promise.resolve(
+        [1, 2].map((pod) => ({
+          name: `v${pod}`,
+          time: "2025-01-01T00:00:00Z",
+          capacityBytes: 100,
+          usedBytes: 7,
+          pvcRef: { name: "claim", namespace: "default" },
+        })),
+      ),
     config: () => ({
       kind: "KubeletConfiguration",
       apiVersion: "kubelet.config.k8s.io/v1beta1",

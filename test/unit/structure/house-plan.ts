@@ -62,6 +62,7 @@ export const innerFloors: Readonly<
   agent: [
     ["agent.ts"],
     ["wiring.ts"],
+    ["view-wiring.ts"],
     [
       "agent-view.ts",
       "directory-view.ts",

@@ -190,7 +190,7 @@ test("what volumes use, read once a period; a volume that fails has none", async
       { name: "driver", persistentVolumeClaim: { claimName: "c" } },
     ],
   });
-  const stats = (await statistics.of(pod)) as Record<string, unknown>[];
+  const stats = await statistics.of(pod);
   expect(stats).toEqual([
     expect.objectContaining({
       name: "files",

@@ -1,0 +1,189 @@
+// The figures of the machine, of each pod's cgroup, of its sandbox and of its containers, for /metrics/cadvisor. They come
+// from cgroups and from /proc alone: the runtime is not asked. The network of a pod is its sandbox's, as at cAdvisor.
+import { availableParallelism, cpus, totalmem, uptime } from "node:os";
+import { readFile, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+  ContainerFigures,
+  MachineFigures,
+} from "../../../api/contracts.ts";
+import type { Clock } from "../../../api/clock.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
+import { sandboxImageName } from "../../../cri/sandbox-image/image.ts";
+import type { CgroupManager } from "../../cgroups/cgroup-manager.ts";
+import type { RuntimePod } from "../../pods/runtime/runtime-pods.ts";
+import {
+  cgroupChildren,
+  cgroupProcesses,
+  readCgroupFigures,
+} from "./cgroup-figures.ts";
+import { deviceOf, interfacesOf } from "./devices.ts";
+
+interface ContainerFiguresOptions {
+  /** Where the cgroup file systems are mounted. */
+  readonly mount: string;
+  readonly rootDirectory: string;
+  readonly pods: () => readonly Pod[];
+  readonly runtimePods: () => readonly RuntimePod[];
+  readonly cgroups: Pick<CgroupManager, "podPath">;
+  readonly clock: Clock;
+}
+
+type Named = Pick<
+  ContainerFigures,
+  "container" | "image" | "name" | "startedAtMs"
+>;
+
+const pod: Named = { container: "", image: "", name: "" };
+
+export async function containerFigures(
+  options: ContainerFiguresOptions,
+): Promise<ContainerFigures[]> {
+  const byUid = new Map(options.runtimePods().map((each) => [each.uid, each]));
+  const ofPods = await Promise.all(
+    options
+      .pods()
+      .map((each) => podFigures(options, each, byUid.get(each.metadata.uid!))),
+  );
+  return [await rootFigures(options), ...ofPods.flat()];
+}
+
+async function rootFigures(
+  options: ContainerFiguresOptions,
+): Promise<ContainerFigures> {
+  const { mount, rootDirectory, clock } = options;
+  const [figures, interfaces, device, space] = await Promise.all([
+    readCgroupFigures(mount, "/"),
+    interfacesOf("self"),
+    deviceOf(rootDirectory),
+    statfs(rootDirectory).catch(() => undefined),
+  ]);
+  return {
+    ...pod,
+    id: "/",
+    namespace: "",
+    pod: "",
+    epochMs: clock.now(),
+    startedAtMs: clock.now() - uptime() * 1000,
+    ...figures,
+    ...(interfaces ? { interfaces } : {}),
+    ...(space
+      ? {
+          filesystems: [
+            {
+              device,
+              limitBytes: space.blocks * space.bsize,
+              usageBytes: (space.blocks - space.bfree) * space.bsize,
+              inodes: space.files,
+              inodesFree: space.ffree,
+            },
+          ],
+        }
+      : {}),
+  };
+}
+
+async function podFigures(
+  options: ContainerFiguresOptions,
+  { metadata, spec, ...rest }: Pod,
+  running: RuntimePod | undefined,
+): Promise<ContainerFigures[]> {
+  const { mount, clock, cgroups } = options;
+  const path = cgroups.podPath({ metadata, spec, ...rest });
+  const names = namesById(running);
+  const read = async (
+    id: string,
+    named: Named,
+  ): Promise<ContainerFigures[]> => {
+    const figures = await readCgroupFigures(mount, id);
+    if (!figures) return [];
+    const interfaces =
+      named.image !== "" && named.container === "" && !spec.hostNetwork
+        ? await networkOf(mount, id)
+        : undefined;
+    return [
+      {
+        ...named,
+        id,
+        namespace: metadata.namespace ?? "default",
+        pod: metadata.name,
+        epochMs: clock.now(),
+        ...figures,
+        ...(interfaces ? { interfaces } : {}),
+      },
+    ];
+  };
+  const children = await cgroupChildren(mount, path);
+  const found = await Promise.all([
+    read(path, pod),
+    ...children.flatMap((child) => {
+      // The runtime names a container's cgroup by its id, the driver of systemd in a scope's name.
+      const named = names.get(/[0-9a-f]{64}/.exec(child)?.[0] ?? child);
+      return named ? [read(join(path, child), named)] : [];
+    }),
+  ]);
+  return found.flat();
+}
+
+function namesById(
+  running: RuntimePod | undefined,
+): ReadonlyMap<string, Named> {
+  const names = new Map<string, Named>();
+  for (const { id, createdAtMs } of running?.sandboxes ?? [])
+    names.set(id, {
+      container: "",
+      image: sandboxImageName,
+      name: id,
+      startedAtMs: createdAtMs,
+    });
+  for (const {
+    id,
+    name,
+    image,
+    imageRef,
+    startedAtMs,
+  } of running?.containers ?? [])
+    names.set(id, {
+      container: name,
+      image: image || imageRef,
+      name: id,
+      startedAtMs,
+    });
+  return names;
+}
+
+async function networkOf(
+  mount: string,
+  path: string,
+): Promise<ContainerFigures["interfaces"]> {
+  const [pid] = await cgroupProcesses(mount, path);
+  return pid === undefined ? undefined : await interfacesOf(pid);
+}
+
+const distinct = (lines: readonly string[] | null): number =>
+  new Set(lines).size;
+
+export async function machineFigures(): Promise<MachineFigures> {
+  const read = async (file: string): Promise<string> =>
+    (await readFile(file, "utf8").catch(() => "")).trim();
+  const [bootId, machineId, systemUuid, cpuinfo] = await Promise.all([
+    read("/proc/sys/kernel/random/boot_id"),
+    read("/etc/machine-id"),
+    read("/sys/class/dmi/id/product_uuid"),
+    read("/proc/cpuinfo"),
+  ]);
+  const cores = cpus().length || availableParallelism();
+  const sockets = distinct(cpuinfo.match(/^physical id\s*:.*$/gm)) || 1;
+  return {
+    bootId,
+    machineId,
+    systemUuid,
+    cores,
+    physicalCores: Math.min(
+      cores,
+      (distinct(cpuinfo.match(/^core id\s*:.*$/gm)) || cores) * sockets,
+    ),
+    sockets,
+    memoryBytes: totalmem(),
+  };
+}

@@ -1,0 +1,234 @@
+// The figures of containers out of cgroups of either version and of the table of interfaces, as kernels write them.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { readCgroupFigures } from "../../../../agent/stats/containers/cgroup-figures.ts";
+import { containerFigures } from "../../../../agent/stats/containers/container-figures.ts";
+import {
+  deviceOf,
+  interfacesOf,
+  parseInterfaces,
+} from "../../../../agent/stats/containers/devices.ts";
+import { systemClock } from "../../../../api/clock.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
+import type { RuntimePod } from "../../../../agent/pods/runtime/runtime-pods.ts";
+
+let mount: string;
+
+beforeEach(async () => {
+  mount = await mkdtemp(join(tmpdir(), "figures-"));
+});
+
+afterEach(async () => {
+  await rm(mount, { recursive: true });
+});
+
+async function write(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(mount, name)), { recursive: true });
+    await writeFile(join(mount, name), content);
+  }
+}
+
+const version1 = (path: string): Record<string, string> => ({
+  [`cpuacct${path}/cpuacct.usage`]: "2500000000\n",
+  [`cpuacct${path}/cpuacct.stat`]: "user 120\nsystem 30\n",
+  [`cpu${path}/cpu.stat`]:
+    "nr_periods 10\nnr_throttled 4\nthrottled_time 1500000000\nnr_bursts 0\n",
+  [`cpu${path}/cpu.cfs_quota_us`]: "-1\n",
+  [`cpu${path}/cpu.cfs_period_us`]: "100000\n",
+  [`memory${path}/memory.usage_in_bytes`]: "1000\n",
+  [`memory${path}/memory.limit_in_bytes`]: "9223372036854771712\n",
+  [`memory${path}/memory.memsw.limit_in_bytes`]: "4096\n",
+  [`memory${path}/memory.stat`]:
+    "cache 1\npgfault 7\ntotal_cache 300\ntotal_rss 200\ntotal_inactive_file 100\ntotal_pgfault 9\n",
+  [`memory${path}/memory.oom_control`]:
+    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
+  [`memory${path}/cgroup.procs`]: "11\n12\n",
+  [`pids${path}/pids.max`]: "max\n",
+  [`blkio${path}/blkio.throttle.io_service_bytes_recursive`]:
+    "999:0 Read 4096\n999:0 Write 8192\n999:0 Total 12288\nTotal 12288\n",
+  [`blkio${path}/blkio.throttle.io_serviced_recursive`]:
+    "999:0 Read 1\n999:0 Write 2\n",
+});
+
+test("a cgroup of version 1", async () => {
+  await write(version1("/a"));
+  expect(await readCgroupFigures(mount, "/a")).toEqual({
+    cpuSeconds: 2.5,
+    cpuUserSeconds: 1.2,
+    cpuSystemSeconds: 0.3,
+    cfsPeriods: 10,
+    cfsThrottledPeriods: 4,
+    cfsThrottledSeconds: 1.5,
+    memoryUsageBytes: 1000,
+    memoryWorkingSetBytes: 900,
+    memoryRssBytes: 200,
+    memoryCacheBytes: 300,
+    pageFaults: 7,
+    treePageFaults: 9,
+    oomKills: 3,
+    processes: 2,
+    specCpuPeriod: 100_000,
+    specMemoryBytes: 0,
+    specMemorySwapBytes: 4096,
+    disks: [
+      {
+        device: "999:0",
+        readBytes: 4096,
+        writeBytes: 8192,
+        readOperations: 1,
+        writeOperations: 2,
+      },
+    ],
+  });
+});
+
+test("a cgroup of version 2", async () => {
+  await write({
+    "b/cpu.stat":
+      "usage_usec 2500000\nuser_usec 1200000\nsystem_usec 300000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 1500000\n",
+    "b/cpu.max": "50000 100000\n",
+    "b/cpu.weight": "1\n",
+    "b/memory.current": "1000\n",
+    "b/memory.max": "max\n",
+    "b/memory.stat":
+      "anon 200\nfile 300\ninactive_file 100\npgfault 7\npgmajfault 1\n",
+    "b/memory.events": "low 0\nhigh 0\nmax 5\noom 1\noom_kill 3\n",
+    "b/io.stat":
+      "999:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n",
+    "b/cgroup.procs": "",
+  });
+  expect(await readCgroupFigures(mount, "/b")).toEqual({
+    cpuSeconds: 2.5,
+    cpuUserSeconds: 1.2,
+    cpuSystemSeconds: 0.3,
+    cfsPeriods: 10,
+    cfsThrottledPeriods: 4,
+    cfsThrottledSeconds: 1.5,
+    memoryUsageBytes: 1000,
+    memoryWorkingSetBytes: 900,
+    memoryRssBytes: 200,
+    memoryCacheBytes: 300,
+    memoryFailures: 5,
+    pageFaults: 7,
+    majorPageFaults: 1,
+    treePageFaults: 7,
+    treeMajorPageFaults: 1,
+    oomKills: 3,
+    specCpuShares: 2,
+    specCpuPeriod: 100_000,
+    specCpuQuota: 50_000,
+    specMemoryBytes: 0,
+    disks: [
+      {
+        device: "999:0",
+        readBytes: 4096,
+        writeBytes: 8192,
+        readOperations: 1,
+        writeOperations: 2,
+      },
+    ],
+  });
+});
+
+test("no cgroup, and files without sense", async () => {
+  expect(await readCgroupFigures(mount, "/none")).toBeUndefined();
+  await write({
+    "cpuacct/c/cpuacct.usage": "5\n",
+    "cpuacct/c/cpuacct.stat": "user\nsystem -\n\0",
+    "memory/c/memory.usage_in_bytes": "many\n",
+    "blkio/c/blkio.throttle.io_serviced_recursive": "1:0 Read\nRead 1:0 3\n",
+  });
+  expect(await readCgroupFigures(mount, "/c")).toEqual({
+    cpuSeconds: 5e-9,
+    disks: [],
+  });
+});
+
+test("interfaces", async () => {
+  expect(
+    parseInterfaces(
+      "Inter-|   Receive  |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop\n" +
+        "    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n" +
+        "  eth0:125124    1333 1 2 0 0 0 0 134536 1327 3 4 0 0 0 0\n",
+    ),
+  ).toEqual([
+    {
+      name: "eth0",
+      rxBytes: 125_124,
+      rxPackets: 1333,
+      rxErrors: 1,
+      rxDropped: 2,
+      txBytes: 134_536,
+      txPackets: 1327,
+      txErrors: 3,
+      txDropped: 4,
+    },
+  ]);
+  expect(await interfacesOf("self")).toBeDefined();
+  expect(await interfacesOf(2 ** 30)).toBeUndefined();
+  expect(await deviceOf(join(mount, "none"))).toBe("");
+});
+
+test("a pod's cgroup, its sandbox and its containers, by either driver's names", async () => {
+  const sandbox = "a".repeat(64);
+  const container = "b".repeat(64);
+  await write({
+    ...version1("/"),
+    ...version1("/pods/podu"),
+    ...version1(`/pods/podu/${sandbox}`),
+    ...version1(`/pods/podu/cri-containerd-${container}.scope`),
+    // A cgroup that the runtime has not told of.
+    ...version1(`/pods/podu/${"c".repeat(64)}`),
+  });
+  const pod: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "n", uid: "u" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const running = {
+    uid: "u",
+    name: "p",
+    namespace: "n",
+    sandboxes: [{ id: sandbox, createdAtMs: 1000 }],
+    containers: [
+      { id: container, name: "c", image: "web:1", startedAtMs: 2000 },
+    ],
+  } as unknown as RuntimePod;
+  const figures = await containerFigures({
+    mount,
+    rootDirectory: mount,
+    pods: () => [pod],
+    runtimePods: () => [running],
+    cgroups: { podPath: () => "/pods/podu" },
+    clock: systemClock,
+  });
+  expect(
+    figures.map(
+      ({ id, name, image, container, pod, namespace, cpuSeconds }) => [
+        id,
+        name,
+        image,
+        container,
+        `${namespace}/${pod}`,
+        cpuSeconds,
+      ],
+    ),
+  ).toEqual([
+    ["/", "", "", "", "/", 2.5],
+    ["/pods/podu", "", "", "", "n/p", 2.5],
+    [`/pods/podu/${sandbox}`, sandbox, "orbit.local/pause:1", "", "n/p", 2.5],
+    [
+      `/pods/podu/cri-containerd-${container}.scope`,
+      container,
+      "web:1",
+      "c",
+      "n/p",
+      2.5,
+    ],
+  ]);
+  expect(figures[0]!.filesystems?.[0]?.limitBytes).toBeGreaterThan(0);
+  expect(figures[3]!.startedAtMs).toBe(2000);
+});
