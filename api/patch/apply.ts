@@ -164,7 +164,8 @@ function dispossess(
       id === except
         ? manager.set
         : difference(difference(manager.set, changed), removed);
-    if (!isEmptySet(set)) left.set(id, { ...manager, set });
+    if (isEmptySet(set)) continue;
+    left.set(id, set === manager.set ? manager : { ...manager, set });
   }
   return left;
 }
@@ -221,17 +222,12 @@ export function* updateManagedFields(
   const result = dispossess(managers, changed, removed);
   if (!isEmptySet(mine)) {
     const { manager: name, apiVersion, subresource } = management;
-    const identity = {
-      name,
-      operation: "Update" as const,
-      apiVersion,
-      subresource,
-    };
-    const id = managerId(identity);
+    const operation = "Update";
+    const id = managerId({ name, operation, apiVersion, subresource });
     const before = result.get(id);
     const set = before ? union(before.set, mine) : mine;
     const time = timeOf(management) ?? before?.time;
-    result.set(id, { ...identity, time, set });
+    result.set(id, { name, operation, apiVersion, subresource, time, set });
   }
   setEntries(object, yield* encodingManagers(result));
 }
@@ -304,19 +300,15 @@ export function* applyPatch(
   );
   const before = decodeManagers(live?.metadata.managedFields) ?? new Map();
 
-  const identity = {
-    name,
-    operation: "Apply" as const,
-    apiVersion,
-    subresource,
-  };
-  const id = managerId(identity);
+  const operation = "Apply";
+  const id = managerId({ name, operation, apiVersion, subresource });
   const last = managers.get(id);
   yield;
   const wanted = fieldsOf(config, schema);
   yield;
   const set = owned(wanted, management.resetPaths);
-  managers.set(id, { ...identity, time: last?.time, set });
+  const time = last?.time;
+  managers.set(id, { name, operation, apiVersion, subresource, time, set });
 
   let next = mergeApplied(base, config, rootField(schema)) as AnyObject;
   if (last) {
@@ -340,9 +332,9 @@ export function* applyPatch(
   if (live && isSame(comparison) && equalManagers(result, before))
     return yield* copyingJson(live as AnyObject);
   // The time is that of the last change of the object, not of who owns it; what is reset afterwards counts as one.
-  const time = timeOf(management);
-  if (!isSame(whole) && result.has(id) && time)
-    result.set(id, { ...result.get(id)!, time });
+  const now = timeOf(management);
+  if (!isSame(whole) && result.has(id) && now)
+    result.set(id, { ...result.get(id)!, time: now });
   if (isEmptySet(set)) result.delete(id);
   yield;
   const object = yield* copyingJson(next);

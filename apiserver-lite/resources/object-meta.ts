@@ -286,8 +286,10 @@ export function validateReplacedMeta(
   old: Readonly<KubeObject>,
   rules: Omit<MetaRules, "validateName">,
 ): FieldError[] {
+  // Field by field: what is added to a copy made by spreading takes half a microsecond.
   const whole = validateObjectMeta(object, {
-    ...rules,
+    namespaced: rules.namespaced,
+    anyFinalizer: rules.anyFinalizer ?? false,
     validateName: pathSegmentProblems,
   });
   const change = validateObjectMetaUpdate(object, old);

@@ -112,10 +112,7 @@ export function* applied(
   const given = (text.value ?? {}) as AnyObject;
   checkTypeMeta(given, apiVersion, info.kind);
   yield;
-  const merged = yield* applyPatch(live, given, {
-    ...managementOf(call),
-    force: call.options.force ?? false,
-  });
+  const merged = yield* applyPatch(live, given, managementOf(call));
   yield;
   reportProblems(call, text);
   const object = schema ? versioned(merged, given, schema) : merged;

@@ -348,17 +348,17 @@ function keepSystemFields(object: AnyObject, old: Readonly<AnyObject>): void {
   else if (next.generation !== undefined) delete next.generation;
 }
 
-/**
- * An update of /status changes status and metadata only. The rest is copied: defaults are set once more after this, and
- * the old object may be shared and frozen.
- */
+/** An update of /status keeps the rest, copied: defaults are set once more after this, and the old object may be frozen. */
 function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
-  const { metadata: _, status: __, ...kept } = old;
-  const next = { ...copyJson(kept), metadata: object.metadata } as AnyObject;
-  if (old.metadata.ownerReferences)
-    next.metadata.ownerReferences = old.metadata.ownerReferences;
+  const next: AnyObject = { ...old, metadata: object.metadata };
+  for (const name in next)
+    if (name !== "metadata" && name !== "status")
+      next[name] = copyJson(next[name]);
+  const owners = old.metadata.ownerReferences;
+  if (owners) next.metadata.ownerReferences = owners;
   else if (next.metadata.ownerReferences) delete next.metadata.ownerReferences;
   if (object["status"] !== undefined) next["status"] = object["status"];
+  else if (next["status"] !== undefined) delete next["status"];
   return next;
 }
 

@@ -120,7 +120,9 @@ export function print(
 }
 
 /** Who manages fields through this call, and which there are. */
-export function managementOf(call: Call): FieldManagement {
+export function managementOf(
+  call: Call,
+): FieldManagement & { readonly force: boolean } {
   const { endpoint, manager, subresource } = call;
   return {
     manager,
@@ -133,6 +135,7 @@ export function managementOf(call: Call): FieldManagement {
     large: call.bytes > largeBytes,
     knows: (apiVersion) => endpoint.knowsVersion(apiVersion),
     resetPaths: resetPathsOf(call),
+    force: call.options.force ?? false,
   };
 }
 
