@@ -113,6 +113,49 @@ remove_service_chains() {
 		[ -n "$dry_run" ] || printf '%s\n' "$script" | "$tool-restore" --noflush --wait 5 || true
 	done
 }
+# Whether a table of iptables is there; iptables itself makes the one that it lists.
+has_table() {
+	nft list table "$1" "$2" >/dev/null 2>&1 || grep -qsx "$2" "/proc/net/$1_tables_names"
+}
+remove_util_chains() {
+	for tool in iptables ip6tables; do
+		command -v "$tool" >/dev/null || continue
+		family=ip
+		[ "$tool" = iptables ] || family=ip6
+		for table in mangle nat filter; do
+			has_table $family $table || continue
+			for from in OUTPUT INPUT; do
+				! "$tool" -w -t $table -C $from -j KUBE-FIREWALL 2>/dev/null || try "$tool" -w -t $table -D $from -j KUBE-FIREWALL
+			done
+			for chain in KUBE-FIREWALL KUBE-IPTABLES-HINT KUBE-KUBELET-CANARY; do
+				"$tool" -w -t $table -S $chain >/dev/null 2>&1 || continue
+				try "$tool" -w -t $table -F $chain
+				try "$tool" -w -t $table -X $chain
+			done
+		done
+	done
+}
+# Tables of iptables without rules, which were not there before. Without the list nothing is known about them.
+remove_empty_tables() {
+	[ -e "$data/nat-tables" ] || [ -e "$agent_data/nat-tables" ] || return 0
+	recorded=$(cat "$data/nat-tables" "$agent_data/nat-tables" 2>/dev/null)
+	for tool in iptables ip6tables; do
+		command -v "$tool" >/dev/null || continue
+		family=ip
+		[ "$tool" = iptables ] || family=ip6
+		for table in mangle nat filter; do
+			nft list table $family $table >/dev/null 2>&1 || continue
+			case "$recorded
+" in
+			*"table $family $table
+"*) continue ;;
+			esac
+			if [ -z "$("$tool" -w -t $table -S 2>/dev/null | grep -v '^-P .* ACCEPT$')" ]; then
+				try nft delete table $family $table
+			fi
+		done
+	done
+}
 memory_directory() { printf '/run/orbit/volumes/%s' "$(printf %s "$1" | sha256sum | cut -c1-12)"; }
 # This script and all it was started by.
 ancestors() {
@@ -347,26 +390,20 @@ if [ -z "$root" ]; then
 		done
 		for chain in $chains; do try "$tool" -w -t nat -F "$chain"; done
 		for chain in $chains; do try "$tool" -w -t nat -X "$chain"; done
-		# A table without rules, which was not there before.
-		recorded=$(cat "$data/nat-tables" "$agent_data/nat-tables" 2>/dev/null)
-		[ -e "$data/nat-tables" ] || [ -e "$agent_data/nat-tables" ] || continue
-		case $recorded in
-		*"table $family nat"*) continue ;;
-		esac
-		if [ -z "$($tool -w -t nat -S 2>/dev/null | grep -v '^-P .* ACCEPT$')" ]; then
-			try nft delete table $family nat
-		fi
 	done
+	others=$(
+		foreign_rules
+		foreign_programs net
+	)
+	# The utility chains of a node have the same names for every cluster.
+	[ -n "$others" ] || remove_util_chains
+	remove_empty_tables
 	# Of pods whose runtime was gone, or could not end them.
 	own_namespaces | while read -r file; do
 		try umount -l "$file"
 		do_it rm -f "$file" || say "The network namespace ${file##*/} stays: another mount hides it (umount -l /run/netns shows it)."
 	done
 	# What the kernel was set to before, unless somebody else's containers need it as it is.
-	others=$(
-		foreign_rules
-		foreign_programs net
-	)
 	settings=$(cat "$left_settings" "$data/kernel-settings" "$agent_data/kernel-settings" 2>/dev/null | awk '!seen[$1]++')
 	if [ -n "$others" ] && [ -n "$settings" ]; then
 		say "Settings of the kernel stay, as others on this machine may need them: $(printf %s "$others" | head -n 1)"

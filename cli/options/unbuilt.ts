@@ -82,10 +82,7 @@ export const unbuiltSchedulerOptions: UnbuiltOptions = {
 };
 
 export const unbuiltAgentOptions: UnbuiltOptions = {
-  restricts: {
-    // The reference's chain drops packets for local addresses that come from outside.
-    "make-iptables-util-chains": "false",
-  },
+  restricts: {},
   harmless: [],
   moot: {
     ...contention,

@@ -147,6 +147,7 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
   const during = snapshot(two);
   for (const part of ["links", "routes", "rules", "settings", "processes"])
     expect([part, during[part] === before[1]![part]]).toEqual([part, false]);
+  expect(during["rules"]).toContain("KUBE-IPTABLES-HINT");
   for (const machine of [two, one]) {
     const {
       code,

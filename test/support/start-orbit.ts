@@ -187,6 +187,8 @@ export async function startOrbit(
           "--ingress-bind-address=127.0.0.1",
         ]
       : []),
+    // They have the same names for every cluster of the machine.
+    "--agent-arg=make-iptables-util-chains=false",
     ...disabledParts(options),
     ...(options.args ?? []),
   ];

@@ -8,6 +8,7 @@ export const usedAgentOptions: readonly string[] = [
   "feature-gates",
   "emulated-version",
   ...allOptions(agentNetworkOptions).map(({ name }) => name),
+  "make-iptables-util-chains",
   "container-runtime-endpoint",
   "image-service-endpoint",
   "bootstrap-kubeconfig",

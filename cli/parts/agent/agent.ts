@@ -25,6 +25,7 @@ import {
   type AgentServer,
   type AgentServerTls,
 } from "../../../server/agent-server.ts";
+import type { UtilChains } from "../../../network/iptables/util-chains.ts";
 import { agentOptions } from "../../options/agent.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
 import { agentServingPair } from "../agent-certificate.ts";
@@ -275,6 +276,18 @@ function keepServingCertificate(
   return keeper;
 }
 
+async function startUtilChains(
+  values: OptionValues,
+  clock: Clock,
+  logger: Logger,
+): Promise<UtilChains | undefined> {
+  if (!values.flag("make-iptables-util-chains")) return undefined;
+  const module = await import("../../../network/iptables/util-chains.ts");
+  const chains = new module.UtilChains({ clock, logger });
+  chains.start();
+  return chains;
+}
+
 export async function startAgentPart(
   options: AgentPartOptions,
 ): Promise<AgentPart> {
@@ -333,6 +346,7 @@ export async function startAgentPart(
     throw error;
   }
   const keeper = server && keepServingCertificate(options, server, agent);
+  const utilChains = await startUtilChains(values, clock, logger);
   return {
     agent,
     server,
@@ -342,6 +356,7 @@ export async function startAgentPart(
     async stop() {
       keeper?.stop();
       gathering?.stop();
+      await utilChains?.stop();
       await server?.stop();
       await agent.stop();
       await chosen.stop();

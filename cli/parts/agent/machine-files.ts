@@ -58,8 +58,8 @@ export function recordKernelSetting(
 }
 
 /**
- * DATA/nat-tables lists the tables named nat that were there before the cluster's first pod: the port mapping plug-in makes
- * them with iptables and leaves them, empty, when the last pod is gone.
+ * DATA/nat-tables lists the tables of iptables that were there before the cluster's first pod. Programs that use iptables make
+ * them and leave them, empty: the port mapping plug-in those named nat, the utility chains the others too.
  */
 export async function recordNatTables(dataDirectory: string): Promise<void> {
   const file = path.join(dataDirectory, "nat-tables");
@@ -71,11 +71,11 @@ export async function recordNatTables(dataDirectory: string): Promise<void> {
   );
   // Without nft nothing is known, and nothing will be taken back.
   if (tables === undefined) return;
-  const nat = tables
+  const known = tables
     .split("\n")
-    .filter((line) => /^table ip6? nat$/.test(line.trim()));
+    .filter((line) => /^table ip6? (nat|mangle|filter)$/.test(line.trim()));
   await fs.mkdir(dataDirectory, { recursive: true, mode: 0o700 });
-  await fs.writeFile(file, nat.map((line) => `${line}\n`).join(""), {
+  await fs.writeFile(file, known.map((line) => `${line}\n`).join(""), {
     mode: 0o600,
   });
 }

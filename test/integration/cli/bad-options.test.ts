@@ -95,11 +95,6 @@ test.concurrent.each<[string[], number, RegExp]>([
     /junk\.pem:1: kind: must be EgressSelectorConfiguration/,
   ],
   [
-    ["--agent-arg=make-iptables-util-chains=true"],
-    1,
-    /--agent-arg: --make-iptables-util-chains: not implemented yet/,
-  ],
-  [
     ["--controller-manager-arg=permit-port-sharing"],
     1,
     /--controller-manager-arg: --permit-port-sharing: not implemented yet/,

@@ -20,7 +20,7 @@ import { parseOptionValue } from "../../../cli/options/value.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 /** Rows of docs/options.md that say `no effect yet`. A fall is recorded here; a rise is a mistake. */
-const CEILING = 4;
+const CEILING = 3;
 
 const tables: readonly [string, OptionTable][] = [
   ...programs
