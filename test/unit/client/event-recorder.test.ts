@@ -115,3 +115,22 @@ test("the queue is bounded", () => {
   expect(recorder.dropped).toBe(500);
   recorder.stop();
 });
+
+test("names are in the order of time, across recorders and within a millisecond", async () => {
+  const { recorder, all, api, clock } = setUp();
+  const other = new EventRecorder({
+    client: createClient(api, { clock, logger: silent }),
+    ...{ clock, logger: silent, component: "other" },
+  });
+  for (let n = 0; n < 8; n++) {
+    (n % 2 ? recorder : other).event(pod, "Normal", `Reason${n}`, "m");
+    if (n === 4) clock.advance(1);
+  }
+  await Promise.all([recorder.flush(), other.flush()]);
+  const sorted = all().sort((a, b) =>
+    a.metadata.name < b.metadata.name ? -1 : 1,
+  );
+  expect(sorted.map(({ reason }) => reason)).toEqual(
+    Array.from({ length: 8 }, (_, n) => `Reason${n}`),
+  );
+});
