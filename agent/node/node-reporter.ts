@@ -22,6 +22,13 @@ import {
   type MachineCapacity,
 } from "./machine.ts";
 import {
+  conditionEvents,
+  isReady,
+  rebootEvent,
+  schedulingEvent,
+  type NodeEvent,
+} from "./node-events.ts";
+import {
   annotationChanges,
   nodeLabels,
   nodeObject,
@@ -154,6 +161,7 @@ export class NodeReporter {
     const { client, config } = this.#options;
     if (config.nodeIPs.length === 0)
       this.#addresses = await primaryAddresses(this.#podRanges());
+    this.#options.events.node("Normal", "Starting", "Starting kubelet.");
     if (client && config.registerNode) {
       this.#register(client, 0);
       const informer = client.informer(nodes, {
@@ -274,6 +282,8 @@ export class NodeReporter {
   #seen(node: Node): void {
     const { runtime, logger, onPodRanges } = this.#options;
     const first = this.#node?.metadata.uid !== node.metadata.uid;
+    const scheduling = schedulingEvent(this.#node, node);
+    if (scheduling) this.#options.events.node(...scheduling);
     this.#node = node;
     if (first) {
       this.#conditions = node.status?.conditions ?? [];
@@ -336,7 +346,8 @@ export class NodeReporter {
       nowMs - this.#sentAtMs < config.nodeStatusReportFrequencyMs
     )
       return;
-    const wasReady = isReady(this.#conditions);
+    const before = this.#conditions;
+    const rebooted = rebootEvent(this.#node, info.bootID);
     const body = {
       status: {
         ...status,
@@ -365,23 +376,23 @@ export class NodeReporter {
     this.#conditions = status.conditions ?? [];
     this.#sent = essence;
     this.#sentAtMs = nowMs;
+    this.#recordChanges(before, rebooted);
+  }
+
+  #recordChanges(
+    before: readonly NodeCondition[],
+    rebooted: NodeEvent | undefined,
+  ): void {
+    const { config, events, logger } = this.#options;
+    const node = config.nodeName;
+    const changes = conditionEvents(node, before, this.#conditions);
+    for (const event of changes) events.node(...event);
+    if (rebooted) events.node(...rebooted);
     const ready = isReady(this.#conditions);
-    if (ready !== wasReady) {
-      this.#options.events.node(
-        "Normal",
-        ready ? "NodeReady" : "NodeNotReady",
-        `Node ${config.nodeName} status is now: ${ready ? "NodeReady" : "NodeNotReady"}`,
-      );
-      this.#options.logger.info(
-        { node: config.nodeName, ready },
+    if (ready !== isReady(before))
+      logger.info(
+        { node, ready },
         ready ? "the node is ready" : "the node is not ready",
       );
-    }
   }
-}
-
-function isReady(conditions: readonly NodeCondition[]): boolean {
-  return conditions.some(
-    ({ type, status }) => type === "Ready" && status === "True",
-  );
 }
