@@ -37,9 +37,9 @@ function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
     config: resolveAgentConfig({ nodeName: "n", nodeIPs: ["127.0.0.1"] }),
     clock,
     logger,
-    events: new PodEvents(logSink(logger), () => {
-      throw new Error("not asked");
-    }),
+    events: new PodEvents(logSink(logger), () => ({
+      ...{ apiVersion: "v1", kind: "Node", metadata: { name: "n" } },
+    })),
   });
   reporter.onRuntimeRecovered(() => recoveries++);
   /** Seconds until the runtime is, or is no longer, ready. */
