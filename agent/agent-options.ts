@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
 import type { AnyObject } from "../api/object.ts";
+import type { Tracer } from "../api/tracing/tracer.ts";
 import type { Client } from "../client/client.ts";
 import type { MemoryObjects } from "../client/memory-objects.ts";
 import type { Runtime } from "../cri/runtime.ts";
@@ -17,6 +18,8 @@ export interface AgentOptions {
   config: Partial<AgentConfig> & { nodeName: string };
   clock?: Clock;
   logger: Logger;
+  /** Traces what is done for each pod. */
+  tracer?: Pick<Tracer, "root" | "scope"> | undefined;
   /** Objects of other kinds found in the manifests directory, by file: the complete set after each change. */
   onOtherManifests?: (
     byFile: ReadonlyMap<string, readonly AnyObject[]>,

@@ -52,6 +52,7 @@ export interface Ground {
   readonly reader: Client;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: AgentOptions["tracer"];
   readonly recorder: EventRecorder | undefined;
   readonly events: PodEvents;
   readonly objects: ReferencedObjects;

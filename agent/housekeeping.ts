@@ -2,6 +2,7 @@
 // sources are complete; a pod with a worker or anything in the runtime is never touched.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
+import type { Tracer } from "../api/tracing/tracer.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
@@ -21,6 +22,7 @@ interface HousekeepingOptions {
   isKnown: (uid: string) => boolean;
   clock: Clock;
   logger: Logger;
+  tracer?: Pick<Tracer, "root"> | undefined;
 }
 
 const imagesEveryMs = 300_000;
@@ -43,10 +45,10 @@ export class Housekeeping {
   }
 
   #startContainers(): void {
-    const { clock, containers, logger } = this.#options;
+    const { clock, containers, logger, tracer } = this.#options;
+    const collect = (): Promise<unknown> => containers.collect();
     this.#containersTimer = clock.after(containersEveryMs, () => {
-      containers
-        .collect()
+      (tracer?.root("Containers/GarbageCollect", {}, collect) ?? collect())
         .catch((error: unknown) =>
           logger.warn({ err: error }, "can't remove ended containers"),
         )
@@ -57,9 +59,10 @@ export class Housekeeping {
   }
 
   #startImages(): void {
+    const { images, tracer } = this.#options;
+    const collect = (): Promise<unknown> => images.collect();
     this.#timer = this.#options.clock.after(imagesEveryMs, () => {
-      this.#options.images
-        .collect()
+      (tracer?.root("Images/GarbageCollect", {}, collect) ?? collect())
         .catch((error: unknown) =>
           this.#options.logger.warn(
             { err: error },

@@ -166,7 +166,7 @@ function wireGround(options: AgentOptions): Ground {
     local,
     reader,
     clock,
-    logger,
+    ...{ logger, tracer: options.tracer },
     recorder,
     events,
     objects,

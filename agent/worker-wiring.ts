@@ -29,6 +29,7 @@ export function workersContext(
   admission: NodeAdmission,
 ): WorkersContext {
   const { settings: config, runtime, client, clock, logger, events } = ground;
+  const { tracer } = ground;
   const { objects } = ground;
   const { runtimePods, volumes, probes, cgroups } = rooms;
   const { hostFiles: files, resources, claims } = rooms;
@@ -130,8 +131,7 @@ export function workersContext(
       nodeIPs,
       clock,
     },
-    clock,
-    logger,
+    ...{ clock, logger, tracer },
   };
 }
 

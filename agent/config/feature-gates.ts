@@ -17,6 +17,7 @@ export type AgentGate =
   | "KubeletPodResourcesGet"
   | "InPlacePodVerticalScalingAllocatedStatus"
   | "KubeletFineGrainedAuthz"
+  | "KubeletTracing"
   | "MemoryQoS"
   | "NodeLogQuery"
   | "NodeSwap"

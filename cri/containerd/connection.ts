@@ -12,6 +12,7 @@ import {
   loadGrpc,
   type GrpcCallOptions,
   type GrpcMethod,
+  type GrpcTracing,
 } from "../../grpc/channel.ts";
 import { createWireCodec, type WireTable } from "../../grpc/wire.ts";
 import criTable from "./cri-v1.json";
@@ -67,6 +68,7 @@ interface ConnectionOptions {
   endpoint: string;
   requestTimeoutMs: number;
   maxMessageBytes: number;
+  trace?: GrpcTracing | undefined;
 }
 
 /** containerd's namespace of everything CRI. */
@@ -160,6 +162,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       channel = new GrpcChannel(library, {
         target,
         codec,
+        trace: options.trace,
         settings: {
           "grpc.initial_reconnect_backoff_ms": 100,
           "grpc.min_reconnect_backoff_ms": 100,

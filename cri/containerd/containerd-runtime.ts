@@ -5,6 +5,7 @@
 import { runtimeHandler } from "./answers.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../api/clock.ts";
+import type { GrpcTracing } from "../../grpc/channel.ts";
 import { protectNamespaces } from "../cni/namespace-mounts.ts";
 import { setUpPodNetwork, type PodNetworkOptions } from "../cni/network.ts";
 import { createLogFiles } from "../logs/log-files.ts";
@@ -37,6 +38,8 @@ export interface ContainerdRuntimeOptions {
   ensureSandboxImage?: boolean;
   /** Path of a seccomp profile, in the place of the runtime's default one for sandboxes: for those of the built-in image. */
   sandboxSeccompProfile?: string;
+  /** Of its calls. */
+  trace?: GrpcTracing | undefined;
   /** When given, updatePodCidr sets up the pod network (unless another configuration is there). */
   cni?: PodNetworkOptions;
 }
@@ -57,6 +60,7 @@ export function createContainerdRuntime(
     createConnection({
       endpoint: socket,
       requestTimeoutMs,
+      trace: options.trace,
       maxMessageBytes: options.limits?.messageBytes ?? 64 * 1024 * 1024,
     });
   const connection = connectionTo(endpoint);

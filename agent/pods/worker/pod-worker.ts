@@ -10,6 +10,8 @@ import type { Logger } from "pino";
 import { qosClass, type QosClass } from "../../../api/objects/pod-qos.ts";
 import { crashPoint } from "../../../api/crash-point.ts";
 import type { Clock } from "../../../api/clock.ts";
+import type { Attributes } from "../../../api/tracing/span.ts";
+import type { Tracer } from "../../../api/tracing/tracer.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import {
   DeadContainers,
@@ -62,6 +64,7 @@ export interface WorkerContext {
   readonly report: ReportContext;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer?: Pick<Tracer, "root" | "scope"> | undefined;
 }
 
 /** What a worker asks of the other workers of the node. */
@@ -74,6 +77,16 @@ interface WorkerPeers {
   /** It gave back what it had of the node. */
   onRoom: () => void;
   onGone: () => void;
+}
+
+function spanAttributes({ metadata }: Pod): Attributes {
+  const { name, namespace = "default", uid = "" } = metadata;
+  return {
+    "k8s.pod.uid": uid,
+    "k8s.pod": `${namespace}/${name}`,
+    "k8s.pod.name": name,
+    "k8s.namespace.name": namespace,
+  };
 }
 
 export class PodWorker {
@@ -199,8 +212,16 @@ export class PodWorker {
     }
   }
 
+  /** Named as the reference's spans; a trace of its own, whichever pod's work woke this one. */
+  #traced<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const { tracer } = this.#context;
+    return tracer
+      ? tracer.scope(() => tracer.root(name, spanAttributes(this.#pod), work))
+      : work();
+  }
+
   async #syncOnce(): Promise<NextPass> {
-    const result = await this.#sync.pass();
+    const result = await this.#traced("syncPod", () => this.#sync.pass());
     switch (result.next) {
       case "again":
         return "again";
@@ -229,9 +250,13 @@ export class PodWorker {
       this.#report.finish(this.#pod);
       return;
     }
-    const last = left ?? (await this.#endContainers(end));
+    const last =
+      left ??
+      (await this.#traced("syncTerminatingPod", () =>
+        this.#endContainers(end),
+      ));
     crashPoint("podworker.end.ended");
-    await this.#tearDown(last, end);
+    await this.#traced("syncTerminatedPod", () => this.#tearDown(last, end));
     this.#peers.onRoom();
     logger.debug(
       {

@@ -110,6 +110,20 @@ export const agentServingOptions: OptionTable = [
       { file: "enableSystemLogQuery", fileOnly: true },
     ),
     option(
+      "tracing-endpoint",
+      "string",
+      "",
+      "Collector of spans over OTLP gRPC, such as localhost:4317.",
+      { file: "tracing.endpoint", fileOnly: true },
+    ),
+    option(
+      "tracing-sampling-rate-per-million",
+      "int",
+      "0",
+      "How many of a million traces are sampled.",
+      { file: "tracing.samplingRatePerMillion", fileOnly: true },
+    ),
+    option(
       "streaming-connection-idle-timeout",
       "duration",
       "4h0m0s",

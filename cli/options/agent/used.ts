@@ -24,6 +24,8 @@ export const usedAgentOptions: readonly string[] = [
   "read-only-port",
   "healthz-port",
   "healthz-bind-address",
+  "tracing-endpoint",
+  "tracing-sampling-rate-per-million",
   "streaming-connection-idle-timeout",
   "tls-cert-file",
   "tls-private-key-file",

@@ -24,6 +24,4 @@ export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   podLogsDir: harmless,
   protectKernelDefaults: restricts(false),
   runOnce: restricts(false),
-  "tracing.endpoint": harmless,
-  "tracing.samplingRatePerMillion": harmless,
 };

@@ -37,6 +37,7 @@ import { ServingCertificateKeeper } from "../../../agent/certificates/serving-ce
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { setVerbosity } from "../../logging.ts";
+import { createAgentTracing } from "./agent-tracing.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import { credentialProviders } from "./credential-providers.ts";
@@ -293,6 +294,7 @@ export async function startAgentPart(
 ): Promise<AgentPart> {
   const { values, clock, client, dataDirectory, podCidrs } = options;
   checkAgentOptions(values);
+  const tracing = createAgentTracing(values, options);
   checkHost(values, options.logger, options.cluster === undefined);
   await enterCgroup(values);
   const logger = options.logger.child({ part: "agent" });
@@ -316,6 +318,7 @@ export async function startAgentPart(
     setPodRules: options.setPodRules,
     ...(options.podMtu ? { podMtu: options.podMtu } : {}),
     requestTimeoutMs: values.number("runtime-request-timeout"),
+    trace: tracing?.grpc,
     logger,
   });
   const agent = createAgent({
@@ -323,6 +326,7 @@ export async function startAgentPart(
     config,
     clock,
     logger,
+    tracer: tracing?.tracer,
     ...(client ? { client } : {}),
     onMachineFile: (file) => recordMachineFile(dataDirectory, file),
     ...(options.onOtherManifests
@@ -343,6 +347,7 @@ export async function startAgentPart(
     gathering?.stop();
     await server?.stop();
     await chosen.stop();
+    await tracing?.stop();
     throw error;
   }
   const keeper = server && keepServingCertificate(options, server, agent);
@@ -360,6 +365,7 @@ export async function startAgentPart(
       await server?.stop();
       await agent.stop();
       await chosen.stop();
+      await tracing?.stop();
     },
   };
 }

@@ -16,6 +16,7 @@ import { openRuntime, runtimeKind } from "../../../cri/open-runtime.ts";
 import { ForgottenShims } from "../../../cri/private-containerd/forgotten-shims.ts";
 import type { SupervisedContainerd } from "../../../cri/private-containerd/supervised-containerd.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import type { GrpcTracing } from "../../../grpc/channel.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
 import { recordMachineFile, recordNatTables } from "./machine-files.ts";
 import {
@@ -53,6 +54,7 @@ export interface RuntimeChoice {
   /** systemd makes the cgroups of pods: a private containerd leaves it those of containers. */
   systemdCgroup: boolean;
   requestTimeoutMs: number;
+  trace?: GrpcTracing | undefined;
   clock?: Clock;
   logger: Logger;
   /** Where the machine's own containerd would listen, and its network configuration. */
@@ -286,6 +288,7 @@ export async function chooseRuntime(
     imageEndpoint,
     logger: logger.child({ part: "runtime" }),
     requestTimeoutMs,
+    trace: choice.trace,
     stateDirectory: dockerDirectory(dataDirectory),
     ...(sandboxSeccompProfile === undefined ? {} : { sandboxSeccompProfile }),
     isOwn: (annotations) => isOwn({ annotations }, rootDirectory),

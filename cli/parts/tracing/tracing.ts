@@ -31,11 +31,22 @@ export const tracingFields = ["endpoint", "samplingRatePerMillion"];
 
 /** Reports what is wrong. */
 export function readTracing(section: ConfigurationSection): TracingSettings {
-  const rate = section.integer("samplingRatePerMillion");
-  const invalid = (field: string, value: unknown, detail: string): void => {
-    const path = section.pathOf(field);
-    section.problem(fieldErrors.invalid(path, value, detail).detail, path);
-  };
+  return tracingSettings(
+    section.text("endpoint"),
+    section.integer("samplingRatePerMillion"),
+    (field, value, detail) => {
+      const path = section.pathOf(field);
+      section.problem(fieldErrors.invalid(path, value, detail).detail, path);
+    },
+  );
+}
+
+/** @param invalid is called with each field that is wrong, in the reference's words */
+export function tracingSettings(
+  endpoint: string,
+  rate: number,
+  invalid: (field: string, value: unknown, detail: string) => void,
+): TracingSettings {
   if (rate < 0)
     invalid("samplingRatePerMillion", rate, "sampling rate must be positive");
   if (rate > million)
@@ -44,7 +55,6 @@ export function readTracing(section: ConfigurationSection): TracingSettings {
       rate,
       "sampling rate per million must be less than or equal to one million",
     );
-  const endpoint = section.text("endpoint");
   const target = endpoint === "" ? defaultTarget : targetOf(endpoint);
   if (target === undefined)
     invalid(
