@@ -19,7 +19,7 @@ import {
   startClientProcess,
   type ReadOrder,
 } from "../waits/client-process.ts";
-import { Prober } from "../waits/prober.ts";
+import { Prober, type Felt } from "../waits/prober.ts";
 import {
   startServer,
   type LoopReport,
@@ -109,7 +109,9 @@ async function main(): Promise<void> {
         p99: felt.p99Ms,
         "to alone": felt.p99Ms / (aloneMs ??= felt.p99Ms),
         max: felt.maxMs,
+        ...(report && sharesOf(felt, report)),
         probes: felt.samples,
+        failed: felt.failed,
         "flood answers/s": (result.length / (forMs + aheadMs)) * 1000,
         "of these 429": refused,
         "flood p50 ms": quantile(took, 0.5),
@@ -137,6 +139,28 @@ async function main(): Promise<void> {
     setup.close();
     await server.stop();
   }
+}
+
+/** Whose the time is: until the server has parsed a probe, until it has answered, and until the prober has the answer. */
+function sharesOf({ times }: Felt, { seen }: LoopReport) {
+  const shares: [number, number, number][] = [];
+  for (const [number, { sentMs, answeredMs }] of times) {
+    const { parsedMs, writtenMs } = seen[number] ?? {};
+    if (parsedMs === undefined || writtenMs === undefined) continue;
+    shares.push([
+      parsedMs - sentMs,
+      writtenMs - parsedMs,
+      answeredMs - writtenMs,
+    ]);
+  }
+  const p99 = (of: (share: [number, number, number]) => number): number =>
+    quantile(shares.map(of), 0.99);
+  return {
+    "until written p99": p99(([unread, served]) => unread + served),
+    "read p99": p99(([unread]) => unread),
+    "served p99": p99(([, served]) => served),
+    "back p99": p99(([, , back]) => back),
+  };
 }
 
 type Server = Pick<MeasuredServer, "kubeconfig" | "pid" | "stop"> & {

@@ -2,6 +2,7 @@
 // the memory since the last question, to whoever connects to the socket named by ORBIT_BENCH_PROBE.
 "use strict";
 const { openSync, readSync } = require("node:fs");
+const { subscribe } = require("node:diagnostics_channel");
 const net = require("node:net");
 const {
   monitorEventLoopDelay,
@@ -41,6 +42,17 @@ if (path && isMainThread) {
     if (turns.length < 100_000) turns.push(nowMs - lastCpuMs);
     lastCpuMs = nowMs;
   }, 1).unref();
+  // When the prober's requests were parsed and answered, by the clock of all processes of the machine.
+  let seen = {};
+  const clockMs = () => Number(process.hrtime.bigint()) / 1e6;
+  subscribe("http.server.request.start", ({ request }) => {
+    const number = request.headers["x-probe"];
+    if (number) seen[number] = { parsedMs: clockMs() };
+  });
+  subscribe("http.server.response.finish", ({ request }) => {
+    const times = seen[request.headers["x-probe"]];
+    if (times) times.writtenMs = clockMs();
+  });
   let since = performance.now();
   let waitedMs = schedMs()[1];
   const ms = (ns) => Math.max(0, ns / 1e6 - resolutionMs);
@@ -74,6 +86,7 @@ if (path && isMainThread) {
         gcMaxMs: recent.reduce((most, [, each]) => Math.max(most, each), 0),
         gcTotalMs: recent.reduce((sum, [, each]) => sum + each, 0),
         memory,
+        seen,
       }),
     );
     since = now;
@@ -81,6 +94,7 @@ if (path && isMainThread) {
     pauses = [];
     turnMaxMs = 0;
     turns = [];
+    seen = {};
     delay.reset();
   });
   server.listen(path);

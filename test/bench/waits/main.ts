@@ -316,6 +316,7 @@ async function measureOne(
   const { felt, result } = await prober.during(work);
   const after = usageOf(pids);
   const report = await server?.report();
+  if (felt.failed > 0) throw new Error(`${felt.failed} probes failed`);
   const failed = result.filter(({ status }) => status !== 200);
   const first = result[0];
   return {

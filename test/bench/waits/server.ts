@@ -24,6 +24,13 @@ export interface LoopReport {
   readonly gcMaxMs: number;
   readonly gcTotalMs: number;
   readonly memory: NodeJS.MemoryUsage;
+  /** The prober's requests by number: when they were parsed and answered, by the machine's clock. */
+  readonly seen: Readonly<Record<string, SeenProbe>>;
+}
+
+export interface SeenProbe {
+  readonly parsedMs: number;
+  readonly writtenMs?: number;
 }
 
 export interface MeasuredServer {
