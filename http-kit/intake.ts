@@ -18,6 +18,7 @@
 // not held is a few comparisons and two counters.
 
 import type { Socket } from "node:net";
+import { Listed, RequestList } from "../api/queueing/request-list.ts";
 
 /** Node's own object below a socket: its bytes come from here, whatever is layered above (TLS, HTTP/2, the parser). */
 interface ReadingHandle {
@@ -51,16 +52,20 @@ export interface Arriving {
   handle(): void;
 }
 
-class Lane {
-  /** Requests that came in this turn. */
+/** Its list: lanes with requests that are kept back. */
+class Lane extends Listed {
+  /** Requests that came in the turn `turn`. */
   arrived = 0;
+  turn = 0;
   waiting = 0;
   readonly kept: Kept[] = [];
-  readonly reading = new Set<Intaken>();
+  readonly reading = new RequestList<Intaken>();
   /** In the order in which they were held. */
-  readonly held = new Set<Intaken>();
+  readonly held = new RequestList<Intaken>();
 
-  constructor(readonly name: string) {}
+  constructor(readonly name: string) {
+    super();
+  }
 
   /** It has as many requests as are good for it. */
   get isFull(): boolean {
@@ -68,8 +73,8 @@ class Lane {
   }
 }
 
-/** One connection. */
-export class Intaken {
+/** One connection. Its list: those of its lane that are read, or those that are held. */
+export class Intaken extends Listed {
   lane: Lane | undefined;
   heldMs = 0;
 
@@ -77,7 +82,9 @@ export class Intaken {
     private readonly intake: Intake,
     readonly handle: ReadingHandle,
     readonly address: string,
-  ) {}
+  ) {
+    super();
+  }
 
   /** A request of the connection came. It is handed on now or later. @param tenant of its last request; undefined: not known */
   arrived(request: Arriving, tenant: string | undefined): void {
@@ -114,10 +121,10 @@ export class Intake {
   readonly #holding = new Set<Lane>();
   /** New connections by address; the next address first. */
   readonly #fresh = new Map<string, Set<Intaken>>();
-  /** Lanes of which requests came in this turn. */
-  readonly #busy = new Set<Lane>();
   /** Lanes with requests that are kept back; the next one first. */
-  readonly #behind = new Set<Lane>();
+  readonly #behind = new RequestList<Lane>();
+  /** Turns so far. */
+  #turns = 0;
   #scheduled = false;
   #timing = false;
   readonly #nextTurn: (callback: () => void) => void;
@@ -179,14 +186,22 @@ export class Intake {
   arrived(one: Intaken, request: Arriving, name: string): void {
     if (one.lane?.name !== name) this.#enter(one, name);
     const lane = one.lane!;
-    if (++lane.arrived === 1) this.#busy.add(lane);
-    if (lane.arrived === passedATurn) this.#schedule();
+    if (this.#count(lane) === passedATurn) this.#schedule();
     if (lane.arrived <= passedATurn && lane.kept.length === 0)
       return request.handle();
     lane.kept.push({ request, sinceMs: this.#now() });
-    this.#behind.add(lane);
+    if (!this.#behind.has(lane)) this.#behind.add(lane);
     this.#schedule();
     if (lane.arrived >= maxOfLane || lane.isFull) this.#hold(lane);
+  }
+
+  /** One more of this turn. */
+  #count(lane: Lane): number {
+    if (lane.turn !== this.#turns) {
+      lane.turn = this.#turns;
+      lane.arrived = 0;
+    }
+    return ++lane.arrived;
   }
 
   /** @internal */
@@ -207,8 +222,8 @@ export class Intake {
     const begins = fresh?.delete(one) ?? false;
     if (fresh?.size === 0) this.#fresh.delete(address);
     if (!lane) return begins;
-    const held = lane.held.delete(one);
-    lane.reading.delete(one);
+    const held = lane.held.has(one);
+    (held ? lane.held : lane.reading).delete(one);
     one.lane = undefined;
     this.#dropEmpty(lane);
     return held;
@@ -217,8 +232,11 @@ export class Intake {
   #enter(one: Intaken, name: string): Lane {
     const { lane: before } = one;
     if (before) {
-      before.reading.delete(one);
-      if (before.held.delete(one)) read(one);
+      if (before.reading.has(one)) before.reading.delete(one);
+      else {
+        before.held.delete(one);
+        read(one);
+      }
       this.#dropEmpty(before);
     }
     let lane = this.#lanes.get(name);
@@ -233,19 +251,18 @@ export class Intake {
     if (held.size === 0) this.#holding.delete(lane);
     if (held.size + reading.size + waiting + kept.length > 0) return;
     this.#lanes.delete(name);
-    this.#busy.delete(lane);
   }
 
   /** None of its connections is read, also of those whose bytes are there already. */
   #hold(lane: Lane): void {
     if (lane.reading.size === 0) return;
     const heldMs = this.#now();
-    for (const one of lane.reading) {
+    for (let one = lane.reading.first; one; one = lane.reading.first) {
       one.handle.readStop();
       one.heldMs = heldMs;
+      lane.reading.delete(one);
       lane.held.add(one);
     }
-    lane.reading.clear();
     this.#holding.add(lane);
     this.#schedule();
     this.#watch();
@@ -259,11 +276,7 @@ export class Intake {
 
   readonly #turn = (): void => {
     this.#scheduled = false;
-    for (const lane of this.#busy) {
-      lane.arrived = 0;
-      this.#dropEmpty(lane);
-    }
-    this.#busy.clear();
+    this.#turns++;
     this.#beginFresh();
     this.#passOn();
     this.#release();
@@ -272,29 +285,30 @@ export class Intake {
   /** Some requests of each lane in turn; none where enough of its requests wait to begin, but for those kept long. */
   #passOn(): void {
     const longMs = this.#now() - maxHoldMs;
+    const behind = this.#behind;
     let left = passedATurn;
-    for (let more = true; more && left > 0;) {
-      more = false;
-      for (const lane of [...this.#behind]) {
-        const [next] = lane.kept;
-        if (lane.waiting >= maxOfLane && next!.sinceMs > longMs) {
-          this.#watch();
-          continue;
-        }
-        if (left === 0) break;
-        lane.kept.shift();
-        // Behind the others.
-        this.#behind.delete(lane);
-        if (lane.kept.length > 0) this.#behind.add(lane);
-        else this.#dropEmpty(lane);
-        more = true;
-        // The client has reset it.
-        if (next!.request.closed) continue;
-        left--;
-        lane.arrived++;
-        this.#busy.add(lane);
-        next!.request.handle();
+    for (let waiting = 0; left > 0 && waiting < behind.size;) {
+      const lane = behind.first!;
+      // Behind the others.
+      behind.delete(lane);
+      behind.add(lane);
+      const next = lane.kept[0]!;
+      if (lane.waiting >= maxOfLane && next.sinceMs > longMs) {
+        this.#watch();
+        waiting++;
+        continue;
       }
+      waiting = 0;
+      lane.kept.shift();
+      if (lane.kept.length === 0) {
+        behind.delete(lane);
+        this.#dropEmpty(lane);
+      }
+      // The client has reset it.
+      if (next.request.closed) continue;
+      left--;
+      this.#count(lane);
+      next.request.handle();
     }
     if (left < passedATurn) this.#schedule();
   }
@@ -319,7 +333,7 @@ export class Intake {
     for (let more = true; more;) {
       more = false;
       for (const lane of [...this.#holding]) {
-        const [one] = lane.held;
+        const one = lane.held.first;
         if (!one || lane.isFull) continue;
         if (left-- === 0) return this.#schedule();
         this.#readAgain(lane, one);
@@ -332,7 +346,8 @@ export class Intake {
     lane.held.delete(one);
     lane.reading.add(one);
     // Behind the others, which have their turn before it is this one's again.
-    this.#holding.delete(lane);
+    if (lane.held.size === 0 || this.#holding.size > 1)
+      this.#holding.delete(lane);
     if (lane.held.size > 0) this.#holding.add(lane);
     read(one);
   }
@@ -345,10 +360,12 @@ export class Intake {
       this.#timing = false;
       const before = this.#now() - maxHoldMs;
       for (const lane of [...this.#holding])
-        for (const one of lane.held) {
-          if (one.heldMs > before) break;
+        for (
+          let one = lane.held.first;
+          one && one.heldMs <= before;
+          one = lane.held.first
+        )
           this.#readAgain(lane, one);
-        }
       if (this.#behind.size > 0) this.#passOn();
       if (this.#holding.size > 0) this.#watch();
     });

@@ -11,6 +11,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import { Listed, RequestList } from "../api/queueing/request-list.ts";
 
 /**
  * A stream as it is seen here. Not its exchange: an answered stream may wait for its client long after its request is
@@ -21,19 +22,19 @@ export type TimedStream = Pick<
   "writableEnded" | "bufferSize" | "closed" | "destroyed" | "close"
 >;
 
-interface OpenStream {
-  /**
-   * Unset when it is closed: a set that changes often leaves old tables behind, which hold what was in them, and with it
-   * what each stream holds, until the next full collection.
-   */
-  stream: TimedStream | undefined;
+class OpenStream extends Listed {
   /** Of an answered stream: when it last moved, and what was unsent then. */
-  sinceMs: number;
+  sinceMs = 0;
   unsentBytes: number | undefined;
+
+  /** @param stream unset when it is closed: what closes it may be held for longer */
+  constructor(public stream: TimedStream | undefined) {
+    super();
+  }
 }
 
 interface Tracked {
-  readonly streams: Set<OpenStream>;
+  readonly streams: RequestList<OpenStream>;
   /** Since when there are no streams. */
   idleSinceMs: number;
   /** When it was last seen with nothing begun. */
@@ -59,7 +60,7 @@ export class SessionDeadline {
   add(session: ServerHttp2Session): void {
     const now = this.now();
     const tracked: Tracked = {
-      streams: new Set(),
+      streams: new RequestList(),
       idleSinceMs: now,
       quietSinceMs: now,
       bytes: -1,
@@ -80,7 +81,7 @@ export class SessionDeadline {
   begin(session: ServerHttp2Session, stream: TimedStream): () => void {
     const tracked = this.#sessions.get(session);
     if (!tracked) return () => undefined;
-    const open: OpenStream = { stream, sinceMs: 0, unsentBytes: undefined };
+    const open = new OpenStream(stream);
     tracked.streams.add(open);
     return () => {
       open.stream = undefined;
@@ -121,7 +122,7 @@ export class SessionDeadline {
   }
 
   #resetUnread({ streams }: Tracked, now: number): void {
-    for (const open of streams) {
+    for (const open of [...streams]) {
       const { stream } = open;
       if (!stream?.writableEnded || stream.closed || stream.destroyed) continue;
       const { bufferSize: unsentBytes } = stream;

@@ -35,7 +35,8 @@ interface Dispatching {
 export class LoopGate {
   #begun = 0;
   #scheduled = false;
-  readonly #waiting = new Set<Dispatching>();
+  /** Each once; few. A Set would make its table in the old generation each turn. */
+  #waiting: Dispatching[] = [];
   readonly #refusals: (() => void)[] = [];
   readonly #nextTurn: (callback: () => void) => void;
 
@@ -56,13 +57,13 @@ export class LoopGate {
 
   /** Its requests wait for the next turn, not for seats. */
   later(one: Dispatching): void {
-    this.#waiting.add(one);
+    if (!this.#waiting.includes(one)) this.#waiting.push(one);
     this.#schedule();
   }
 
   /** @param answer called now, or, when the loop is behind, in a later turn */
   refuse(answer: () => void): void {
-    if (this.#waiting.size === 0 || this.#refusals.length >= maxRefusals)
+    if (this.#waiting.length === 0 || this.#refusals.length >= maxRefusals)
       return answer();
     this.#refusals.push(answer);
   }
@@ -76,11 +77,14 @@ export class LoopGate {
   readonly #turn = (): void => {
     this.#scheduled = false;
     this.#begun = 0;
-    for (const answer of this.#refusals.splice(0, refusalsATurn)) answer();
-    const sets = [...this.#waiting];
-    this.#waiting.clear();
-    const each = Math.max(1, Math.floor(maxBegun / sets.length));
-    for (const one of sets) one.dispatch(each);
+    if (this.#refusals.length > 0)
+      for (const answer of this.#refusals.splice(0, refusalsATurn)) answer();
+    const sets = this.#waiting;
+    if (sets.length > 0) {
+      this.#waiting = [];
+      const each = Math.max(1, Math.floor(maxBegun / sets.length));
+      for (const one of sets) one.dispatch(each);
+    }
     if (this.#refusals.length > 0) this.#schedule();
   };
 }

@@ -14,7 +14,7 @@ import type { SeatDemand } from "./demand.ts";
 import type { LoopGate } from "./loop-gate.ts";
 import type { LevelGauges, Refusal } from "./flow-metrics.ts";
 import { estimatedSeconds, Queue, type QueuedRequest } from "./queue.ts";
-import { RequestList } from "./request-list.ts";
+import { RequestList } from "../../api/queueing/request-list.ts";
 
 export interface QueueSettings {
   /** 0: nothing waits. */

@@ -1,6 +1,6 @@
 // One queue of a priority level, and a request in it. The queue set (queue-set.ts) keeps the fields of both.
 import type { FlowCounts } from "./flow-metrics.ts";
-import { Listed, RequestList } from "./request-list.ts";
+import { Listed, RequestList } from "../../api/queueing/request-list.ts";
 import type { WorkEstimate } from "./work-estimate.ts";
 
 /** What a request is taken to last, before it is known. */

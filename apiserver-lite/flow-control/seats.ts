@@ -5,6 +5,9 @@
 // is given back by one `give`.
 import type { UserInfo } from "../../api/contracts.ts";
 
+/** Users who have nothing and are kept: a map of which names come and go makes its table again and again. */
+const keptUsers = 64;
+
 /** An amount that all users share: each has at most half. */
 export class Share {
   used = 0;
@@ -25,7 +28,8 @@ export class Share {
   give(user: UserInfo, amount: number): void {
     this.used -= amount;
     const own = this.of(user) - amount;
-    if (own > 0) this.#byUser.set(user.name, own);
+    if (own > 0 || this.#byUser.size <= keptUsers)
+      this.#byUser.set(user.name, own);
     else this.#byUser.delete(user.name);
   }
 

@@ -2,7 +2,7 @@
 import {
   Listed,
   RequestList,
-} from "../../../../apiserver-lite/flow-control/request-list.ts";
+} from "../../../../api/queueing/request-list.ts";
 
 class One extends Listed {
   constructor(readonly name: string) {

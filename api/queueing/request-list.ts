@@ -1,5 +1,5 @@
-// Requests in the order they came, linked to one another: every request enters a list and leaves it, mostly as the only
-// one, for which a Set would be made again and again.
+// Requests, or what they come by, in the order they came, linked to one another: every request enters a list and leaves
+// it, mostly as the only one, for which a Set would make its table again and again, in the old generation once it is there.
 // Invariant: a request is in at most one list at a time.
 
 /** What can be in a list; its fields are the list's. */
