@@ -319,6 +319,7 @@ export class Http2Exchange implements Exchange {
     const stream = this.http2Stream;
     if (status === 413) stream.once("finish", () => stream.close(0));
     stream.respond(headers, { endStream: empty });
+    forgetSentHeaders(stream);
     if (!empty) stream.end(body);
   }
 
@@ -327,6 +328,7 @@ export class Http2Exchange implements Exchange {
     if (!this.closed) {
       headers[":status"] = status;
       this.http2Stream.respond(headers);
+      forgetSentHeaders(this.http2Stream);
     }
     return this.http2Stream;
   }
@@ -347,6 +349,16 @@ export class Http2Exchange implements Exchange {
   destroy(): void {
     this.http2Stream.close(8);
   }
+}
+
+let sentHeaders: symbol | undefined;
+
+/** Node's own field, which nothing reads here: an answer that waits for its client would keep a table of its headers. */
+function forgetSentHeaders(stream: object): void {
+  sentHeaders ??= Object.getOwnPropertySymbols(stream).find(
+    ({ description }) => description === "sent-headers",
+  );
+  if (sentHeaders) (stream as Record<symbol, unknown>)[sentHeaders] = undefined;
 }
 
 /** A class: an accessor in an object literal would give each request a hidden class that keeps it for long. */

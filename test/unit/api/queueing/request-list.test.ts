@@ -1,8 +1,5 @@
 // Requests in the order they came.
-import {
-  Listed,
-  RequestList,
-} from "../../../../api/queueing/request-list.ts";
+import { Listed, RequestList } from "../../../../api/queueing/request-list.ts";
 
 class One extends Listed {
   constructor(readonly name: string) {
