@@ -1,7 +1,7 @@
 // Port-forward, server side. SPDY: each connection of the client is a pair of streams, "error" and "data", joined by
 // their requestID header (old clients: by neighbouring stream ids), with the port in a header. WebSocket (v4 channels):
 // for port n of the query channel 2n carries data and 2n+1 errors, each beginning with the port as two bytes, low first.
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock, Timer } from "../clock.ts";
 import { createChannelInputs } from "./channel-inputs.ts";
@@ -24,6 +24,9 @@ export interface PortForwardOptions {
 const pairTimeoutMs = 30_000;
 /** Connections of one client at once; two streams each. */
 const maxConnections = 256;
+
+/** For what a client sends after the pod has closed its side; as containerd has it. */
+const lateInputMs = 1000;
 
 interface Pair {
   error?: SpdyStream;
@@ -131,6 +134,28 @@ export async function serveSpdyPortForward(
   duplex.destroy();
 }
 
+/**
+ * A channel has no end of its own, so the pod's end ends both directions: what the client still sends has a moment to
+ * arrive. Clients read until the connection closes, which is when all ports are done.
+ */
+async function joinChannel(
+  input: Readable,
+  target: Duplex,
+  output: Writable,
+  clock: Clock,
+): Promise<void> {
+  let answered = false;
+  const sent = pipeline(input, target).catch((failure: unknown) => {
+    if (!answered) throw failure;
+  });
+  const received = pipeline(target, output).then(() => {
+    answered = true;
+    const timer = clock.after(lateInputMs, () => input.destroy());
+    void sent.then(() => timer.cancel());
+  });
+  await Promise.all([sent, received]);
+}
+
 /** Serves a client over v4 channels: all connections are made at once, for the ports of the query. Never rejects. */
 export async function serveChannelPortForward(
   socket: MessageSocket,
@@ -161,10 +186,7 @@ export async function serveChannelPortForward(
     try {
       const target = await options.connect(port);
       targets.push(target);
-      await Promise.all([
-        pipeline(inputs.streams[index]!, target),
-        pipeline(target, output),
-      ]);
+      await joinChannel(inputs.streams[index]!, target, output, options.clock);
     } catch (failure) {
       errors.end(failureText(options, port, failure));
       inputs.streams[index]!.destroy();

@@ -590,6 +590,33 @@ describe("WebSocket protocols of other clients", () => {
     echo.close();
   });
 
+  test("a channel's connection ends when the pod has closed all its ports", async () => {
+    const once = net.createServer((socket) => {
+      socket.once("data", () => socket.end("answer"));
+    });
+    await new Promise<void>((resolve) =>
+      once.listen(0, "127.0.0.1", () => resolve()),
+    );
+    const { port } = once.address() as net.AddressInfo;
+    const socket = open(
+      `/portForward/default/p?port=${port}&port=${port}`,
+      "v4.channel.k8s.io",
+    );
+    const seen: string[] = [];
+    socket.on("message", (data: Buffer) => seen.push(data.toString("latin1")));
+    let closed: number | undefined;
+    socket.once("close", (code) => (closed = code));
+    await new Promise((resolve) => socket.once("open", resolve));
+    socket.send(Buffer.from("\x00question"));
+    await eventually(() => seen.includes("\x00answer"));
+    expect(closed).toBeUndefined();
+    socket.send(Buffer.from("\x02question"));
+    await eventually(() => closed !== undefined);
+    expect(closed).toBe(1000);
+    expect(seen).toContain("\x02answer");
+    once.close();
+  });
+
   test("a port that is refused is told on the error channel", async () => {
     const { all } = await messages(
       open("/portForward/default/p?port=1", "v4.channel.k8s.io"),
