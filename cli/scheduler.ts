@@ -58,8 +58,8 @@ export async function runScheduler(
   const client = await connectClient(values, logger, featureGates);
   const metrics = new PartMetrics();
   // What it needs to know is read as soon as there is a scheduler, even while another one leads.
-  const make = (): Scheduler =>
-    createScheduler({
+  const make = (): Scheduler => {
+    const made = createScheduler({
       client,
       clock: systemClock,
       logger: logger.child({ part: "scheduler" }),
@@ -67,9 +67,12 @@ export async function runScheduler(
       configuration,
       initialBackoffMs: plan.initialBackoffMs,
       maxUnschedulableMs: plan.maxUnschedulableMs,
-      onAttempt: (result, durationMs, profile) =>
-        metrics.attempt(result, durationMs, profile),
+      onAttempt: (result, durationMs, profile, attempts) =>
+        metrics.attempt(result, durationMs, profile, attempts),
     });
+    metrics.followPending(() => made.pending());
+    return made;
+  };
   let scheduler = configuration.delayCacheUntilActive ? undefined : make();
   const election = candidacy(values, client, logger);
   const ownPort = await openOwnPort(values, logger, {

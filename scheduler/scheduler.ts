@@ -27,7 +27,7 @@ import {
   type CandidateResult,
 } from "./preemption.ts";
 import { ProfileSet, type RunningProfile } from "./profile-set.ts";
-import { SchedulingQueue } from "./scheduling-queue.ts";
+import { type PendingQueue, SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
 import { StateFeed } from "./state-feed.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
@@ -52,6 +52,8 @@ interface SchedulerOptions {
     result: AttemptResult,
     durationMs: number,
     profile: string,
+    /** How often the pod was tried until now. */
+    attempts: number,
   ) => void;
 }
 
@@ -60,6 +62,8 @@ export interface Scheduler {
   start(): Promise<void>;
   /** Waits for the bindings under way. */
   stop(): Promise<void>;
+  /** Pods that wait, by the queue that they are in. */
+  pending(): Readonly<Record<PendingQueue, number>>;
 }
 
 /** Where room could be made; undefined: none is looked for. */
@@ -172,6 +176,10 @@ class PodScheduler implements Scheduler {
     this.#profiles.stop();
   }
 
+  pending(): Readonly<Record<PendingQueue, number>> {
+    return this.#queue.counts();
+  }
+
   /** Runs the loop in the next turn. */
   #plan(): void {
     if (this.#planned || this.#phase !== "running") return;
@@ -205,6 +213,7 @@ class PodScheduler implements Scheduler {
         result,
         this.#options.clock.monotonic() - startMs,
         profile.name,
+        entry.attempts,
       );
     if (this.#extenders?.decideOn(entry.pod)) {
       this.#asking = this.#placeByExtenders(this.#extenders, entry, profile)

@@ -46,6 +46,8 @@ export interface QueuedPod {
   missedEvents: Set<ClusterEvent>;
 }
 
+export type PendingQueue = "active" | "backoff" | "unschedulable" | "gated";
+
 export class SchedulingQueue {
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active = new BinaryHeap<QueuedPod>(before);
@@ -78,6 +80,15 @@ export class SchedulingQueue {
 
   get activeSize(): number {
     return this.#active.size;
+  }
+
+  /** How many pods wait where, by the reference's names; those being tried are nowhere. */
+  counts(): Record<PendingQueue, number> {
+    const counts = { active: 0, backoff: 0, unschedulable: 0, gated: 0 };
+    for (const { place, gated } of this.#pods.values())
+      if (place !== "trying")
+        counts[place === "unschedulable" && gated ? "gated" : place]++;
+    return counts;
   }
 
   has(key: string): boolean {

@@ -19,16 +19,19 @@ export async function startScheduler(
   await startPart(started, {
     ...shared,
     lease: electionOf(values, plan.values, "kube-scheduler"),
-    create: () =>
-      createScheduler({
+    create: () => {
+      const scheduler = createScheduler({
         ...shared,
         featureGates: plan.gates,
         configuration: plan.configuration,
         initialBackoffMs: plan.initialBackoffMs,
         maxUnschedulableMs: plan.maxUnschedulableMs,
-        onAttempt: (result, durationMs, profile) =>
-          metrics.attempt(result, durationMs, profile),
-      }),
+        onAttempt: (result, durationMs, profile, attempts) =>
+          metrics.attempt(result, durationMs, profile, attempts),
+      });
+      metrics.followPending(() => scheduler.pending());
+      return scheduler;
+    },
   });
   await cluster.openPort({
     option: "scheduler-port",

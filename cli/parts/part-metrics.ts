@@ -31,6 +31,9 @@ export class PartMetrics implements ControllerMetrics {
   /** By profile, then by result. */
   readonly #attempts = new Map<string, Map<AttemptResult, Histogram>>();
 
+  readonly #tries = new Histogram([1, 2, 4, 8, 16]);
+  #pending: (() => Readonly<Record<string, number>>) | undefined;
+
   queue(name: string, queue: ObservedQueue): WorkQueueMetrics {
     const numbers: QueueNumbers = {
       queue,
@@ -48,7 +51,19 @@ export class PartMetrics implements ControllerMetrics {
     };
   }
 
-  attempt(result: AttemptResult, durationMs: number, profile: string): void {
+  /** @param pending pods that wait, by queue, of the scheduler that runs */
+  followPending(pending: () => Readonly<Record<string, number>>): void {
+    this.#pending = pending;
+  }
+
+  /** @param attempts of the same pod until now */
+  attempt(
+    result: AttemptResult,
+    durationMs: number,
+    profile: string,
+    attempts: number,
+  ): void {
+    if (result === "scheduled") this.#tries.observe(attempts);
     let results = this.#attempts.get(profile);
     if (!results) this.#attempts.set(profile, (results = new Map()));
     let histogram = results.get(result);
@@ -137,6 +152,19 @@ export class PartMetrics implements ControllerMetrics {
         attempts.add(labels, histogram.count);
         durations.addHistogram(labels, histogram);
       }
-    return [attempts, durations];
+    const tries = new Family(
+      "scheduler_pod_scheduling_attempts",
+      "histogram",
+      "How often pods were tried until they were scheduled.",
+    );
+    if (this.#tries.count > 0) tries.addHistogram({}, this.#tries);
+    const pending = new Family(
+      "scheduler_pending_pods",
+      "gauge",
+      "Pods that wait, by queue.",
+    );
+    for (const [queue, count] of Object.entries(this.#pending?.() ?? {}))
+      pending.add({ queue }, count);
+    return [attempts, durations, tries, pending];
   }
 }

@@ -231,3 +231,29 @@ test("whatever happens, no pod is lost or tried twice at once", () => {
     expect(left).toEqual(present);
   }
 });
+
+test("counts by the place that a pod waits in", () => {
+  const { queue, clock } = setUp();
+  queue.add(pod("gated", 0, ["g"]));
+  queue.add(pod("rejected", 3));
+  queue.failed(queue.pop()!, hints("pod-removed"));
+  queue.add(pod("failed", 2));
+  queue.failed(queue.pop()!, undefined);
+  queue.add(pod("tried", 1));
+  queue.pop();
+  queue.add(pod("new"));
+  expect(queue.counts()).toEqual({
+    active: 1,
+    backoff: 1,
+    unschedulable: 1,
+    gated: 1,
+  });
+  clock.advance(200);
+  queue.update(pod("gated"), false);
+  expect(queue.counts()).toEqual({
+    active: 3,
+    backoff: 0,
+    unschedulable: 1,
+    gated: 0,
+  });
+});
