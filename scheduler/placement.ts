@@ -139,12 +139,18 @@ export function firstRejection(
   return undefined;
 }
 
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
+/**
+ * `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`; where no node can take the pod whatever it
+ * is like: `0/3 nodes are available: persistentvolumeclaim "data" not found.`
+ */
 export function unavailableMessage(
   nodeCount: number,
   rejections: ReadonlyMap<NodeInfo, Rejection>,
 ): string {
   if (nodeCount === 0) return "no nodes available to schedule pods";
+  const everywhere = [...rejections.values()].find((each) => each.everywhere);
+  if (everywhere)
+    return `0/${nodeCount} nodes are available: ${everywhere.reasons.join(", ")}.`;
   const counts = new Map<string, number>();
   for (const { reasons } of rejections.values())
     for (const reason of reasons)

@@ -16,6 +16,8 @@ export interface Rejection {
   reasons: readonly string[];
   /** Removing pods from the node would not help. */
   unresolvable?: boolean;
+  /** No node can take the pod, for a reason that has nothing to do with nodes: it is said once, without a number. */
+  everywhere?: boolean;
   plugin: string;
 }
 

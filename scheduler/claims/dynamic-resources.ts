@@ -159,7 +159,10 @@ export class DynamicResources {
     try {
       claims = this.#claimsOf(pod);
     } catch (error) {
-      const rejected = rejection((error as Error).message);
+      const rejected = {
+        ...rejection((error as Error).message),
+        everywhere: true,
+      };
       return () => rejected;
     }
     const open = claims.filter(({ status }) => !status?.allocation);

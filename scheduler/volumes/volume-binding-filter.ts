@@ -22,7 +22,7 @@ export function createVolumeBindingFilter(state: StorageState): FilterPlugin {
       if (claims.length === 0) return undefined;
       const problem = claims.find((claim) => "problem" in claim);
       if (problem) {
-        const rejected = rejection(problem.problem);
+        const rejected = { ...rejection(problem.problem), everywhere: true };
         return () => rejected;
       }
       const volumes = claims.flatMap((claim) =>

@@ -210,9 +210,11 @@ test("a pod waits for its claim, and goes where its volume is", async () => {
         ) ?? false,
       { what: String(text) },
     );
-  await told(/persistentvolumeclaim "c" not found/);
+  await told(
+    /^0\/\d+ nodes are available: persistentvolumeclaim "c" not found\./,
+  );
   await tester.ok("POST", claims(), claim("c"));
-  await told(/unbound immediate PersistentVolumeClaims/);
+  await told(/available: pod has unbound immediate PersistentVolumeClaims\./);
   await tester.ok("POST", volumes(), volume(`${ns}-v`, "1Gi"));
   await eventually(
     async () => (await tester.ok("GET", `${path}/p`)).spec.nodeName === "s1",
