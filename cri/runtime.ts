@@ -29,12 +29,6 @@ export class RuntimeError extends Error {
   }
 }
 
-/** The text of an error for the users of a pod. */
-export function runtimeErrorText(error: unknown): string {
-  if (error instanceof RuntimeError) return error.detail;
-  return error instanceof Error ? error.message : String(error);
-}
-
 interface RuntimeVersion {
   /** "containerd", "docker" */
   runtimeName: string;

@@ -3,12 +3,12 @@
 import type { Clock } from "../../api/clock.ts";
 import type { Container, Pod } from "../../api/types/core-v1.ts";
 import {
-  runtimeErrorText,
   type ImageAuth,
   type ImageSummary,
   type Runtime,
   type SandboxConfig,
 } from "../../cri/runtime.ts";
+import { pullFailureText } from "../../cri/runtime-error-text.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
 import { Turns } from "../pacing/turns.ts";
@@ -158,7 +158,7 @@ export class ImageManager {
         }
       );
     } catch (error) {
-      const message = runtimeErrorText(error);
+      const message = pullFailureText(error);
       if (this.#failures.size > 4096) this.#failures.clear();
       this.#backOff.next(key, clock.now(), clock.now());
       this.#failures.set(key, {

@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import type { Container, Probe } from "../../api/types/core-v1.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
+import { runtimeStatusText } from "../../cri/runtime-error-text.ts";
 import { checkGrpcHealth } from "./grpc-health.ts";
 import type { ProbeOutcome } from "./probe-outcome.ts";
 import { httpGet, resolvePort } from "./http-get.ts";
@@ -41,10 +42,7 @@ export async function runProbe(
       );
     return { verdict: "error", output: "missing probe handler" };
   } catch (error) {
-    return {
-      verdict: "error",
-      output: error instanceof Error ? error.message : String(error),
-    };
+    return { verdict: "error", output: runtimeStatusText(error) };
   }
 }
 

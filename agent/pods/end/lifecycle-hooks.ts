@@ -7,7 +7,8 @@ import type {
   LifecycleHandler,
   Pod,
 } from "../../../api/types/core-v1.ts";
-import { runtimeErrorText, type Runtime } from "../../../cri/runtime.ts";
+import { type Runtime } from "../../../cri/runtime.ts";
+import { runtimeErrorText } from "../../../cri/runtime-error-text.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import { httpGet } from "../../probes/http-get.ts";
 import { isPlainAnswer } from "../../probes/network-errors.ts";

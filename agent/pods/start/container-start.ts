@@ -11,13 +11,13 @@ import type {
   PodStatus,
 } from "../../../api/types/core-v1.ts";
 import {
-  runtimeErrorText,
   type ContainerConfig,
   type ContainerStatus,
   type Runtime,
   type SandboxConfig,
   type SandboxStatus,
 } from "../../../cri/runtime.ts";
+import { runtimeErrorText } from "../../../cri/runtime-error-text.ts";
 import { endContainer, type EndingContext } from "../end/container-end.ts";
 import { orAborted } from "../end/lifecycle-hooks.ts";
 import {

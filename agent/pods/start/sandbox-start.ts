@@ -2,11 +2,11 @@
 import { crashPoint } from "../../../api/crash-point.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import {
-  runtimeErrorText,
   type Runtime,
   type SandboxConfig,
   type SandboxStatus,
 } from "../../../cri/runtime.ts";
+import { runtimeStatusText } from "../../../cri/runtime-error-text.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import type { RuntimePods } from "../runtime/runtime-pods.ts";
 import type { Turns } from "../../pacing/turns.ts";
@@ -50,7 +50,7 @@ export async function startSandbox(
       pod,
       "Warning",
       "FailedCreatePodSandBox",
-      `Failed to create pod sandbox: ${runtimeErrorText(error)}`,
+      `Failed to create pod sandbox: ${runtimeStatusText(error)}`,
     );
     throw error;
   }

@@ -169,7 +169,10 @@ test("exec", async () => {
       probe,
       exec(() => Promise.reject(new RuntimeError("unavailable", "gone"))),
     ),
-  ).toEqual({ verdict: "error", output: "gone" });
+  ).toEqual({
+    verdict: "error",
+    output: "rpc error: code = Unavailable desc = gone",
+  });
 });
 
 test("ports by name and number", () => {

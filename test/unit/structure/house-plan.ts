@@ -119,6 +119,7 @@ export const innerFloors: Readonly<
       "process.ts",
       "script-file.ts",
     ],
+    ["runtime-error-text.ts"],
     ["runtime.ts"],
     ["logs", "runtime-features.ts", "usage.ts"],
   ],
