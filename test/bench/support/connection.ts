@@ -1,7 +1,10 @@
 // One HTTP/1.1 keep-alive connection, written by hand so that the client costs as little as possible of the machine it
-// shares with the server. Handles Content-Length and chunked bodies; one request at a time.
+// shares with the server. Handles Content-Length and chunked bodies; one request at a time. A connection that was not used
+// for a while is opened anew: servers close those (Orbit after 90 s), perhaps just when the next request is sent.
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+
+const maxIdleMs = 30_000;
 
 export interface Target {
   readonly url: URL;
@@ -36,6 +39,7 @@ export class Connection {
   #head: { status: number; length: number; chunked: boolean } | undefined;
   #received = 0;
   #parts: Buffer[] = [];
+  #usedMs = 0;
 
   constructor(target: Target) {
     this.#target = target;
@@ -48,6 +52,9 @@ export class Connection {
     headers: Record<string, string> = {},
     options: { keepBody?: boolean; onChunk?: (chunk: Buffer) => void } = {},
   ): Promise<Answer> {
+    const nowMs = performance.now();
+    if (nowMs - this.#usedMs > maxIdleMs && !this.#pending) this.close();
+    this.#usedMs = nowMs;
     await (this.#opening ??= this.#open());
     const lines = [
       `${method} ${path} HTTP/1.1`,
@@ -75,7 +82,9 @@ export class Connection {
 
   close(): void {
     this.#pending = undefined;
+    this.#opening = undefined;
     this.#socket?.destroy();
+    this.#socket = undefined;
   }
 
   #open(): Promise<void> {
@@ -101,6 +110,7 @@ export class Connection {
       socket.on("data", (data: Buffer) => this.#receive(data));
       const fail = (error: Error): void => {
         reject(error);
+        if (this.#socket !== socket) return;
         this.#opening = undefined;
         this.#pending?.reject(error);
         this.#pending = undefined;
@@ -174,6 +184,7 @@ export class Connection {
     const pending = this.#pending;
     this.#head = undefined;
     this.#pending = undefined;
+    this.#usedMs = performance.now();
     pending?.resolve(answer);
   }
 }
