@@ -126,6 +126,13 @@ export function createEndpointsController(
   );
 }
 
+/** As the reference: by the text of the address, then by the target. */
+function byAddress(a: EndpointAddress, b: EndpointAddress): number {
+  const keyOf = ({ ip, targetRef }: EndpointAddress): string =>
+    `${ip} ${targetRef?.uid ?? ""}`;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}
+
 function subsetsOf(
   service: Service,
   serving: readonly Pod[],
@@ -166,6 +173,10 @@ function subsetsOf(
     if (!group) groups.set(id, (group = ports.length > 0 ? { ports } : {}));
     const list = ready ? "addresses" : "notReadyAddresses";
     group[list] = [...(group[list] ?? []), address];
+  }
+  for (const group of groups.values()) {
+    group.addresses?.sort(byAddress);
+    group.notReadyAddresses?.sort(byAddress);
   }
   return {
     subsets: [...groups.values()],

@@ -113,6 +113,20 @@ test("slices and Endpoints follow pods: named ports, readiness, termination, rem
   await passes(() => expect(addresses()).toEqual(["10.0.0.2 false"]));
 });
 
+test("the addresses of Endpoints are in order, whatever the pods' names", async () => {
+  await plane.client.resource(services).create(service());
+  await run("a", "10.0.0.9");
+  await run("b", "10.0.0.10");
+  await run("c", "10.0.0.8");
+  await passes(() =>
+    expect(
+      plane.api
+        .all<Endpoints>(endpoints)[0]!
+        .subsets?.[0]?.addresses?.map(({ ip }) => ip),
+    ).toEqual(["10.0.0.10", "10.0.0.8", "10.0.0.9"]),
+  );
+});
+
 test("slices are split at the limit, and endpoints stay where they are", async () => {
   await plane.client.resource(services).create(service());
   for (let n = 1; n <= 7; n++) await run(`p${n}`, `10.0.0.${n}`);
