@@ -218,10 +218,12 @@ function conditions(
   initStatuses: readonly ContainerStatus[],
   statuses: readonly ContainerStatus[],
 ): PodCondition[] {
-  const { pod, runtimePod, previous } = inputs;
+  const { pod, runtimePod, previous, tornDown } = inputs;
   const sandbox = readySandbox(runtimePod);
+  // What was torn down is not looked at once more: its sandbox was ready before.
   const sandboxReady =
     sandbox !== undefined &&
+    !tornDown &&
     (pod.spec.hostNetwork === true || sandbox.ips.length > 0);
   const result: PodCondition[] = [
     condition(inputs, "PodReadyToStartContainers", { ok: sandboxReady }),

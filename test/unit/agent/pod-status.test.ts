@@ -198,6 +198,15 @@ test("torn down while the runtime still takes its init container for running, a 
   });
 });
 
+test("a pod that was torn down has no sandbox for containers to start in", () => {
+  const conditionOf = (more: object): string | undefined =>
+    report(pod, [containerOf(pod, "app", exited(0))], more).conditions!.find(
+      ({ type }) => type === "PodReadyToStartContainers",
+    )?.status;
+  expect(conditionOf({ ended: true })).toBe("True");
+  expect(conditionOf({ ended: true, tornDown: true })).toBe("False");
+});
+
 test("conditions and addresses of a running pod", () => {
   const status = report(pod, [containerOf(pod, "app")]);
   expect(
