@@ -178,11 +178,12 @@ forward() {
 # A file that is there is another's lease.
 set -C
 [ -d "$leases/by-container" ] || mkdir -p "$leases/by-container" || failed "$leases can't be made"
-# The last addresses, by family, as host-local keeps them.
+# The last addresses, by family, as host-local keeps them. They are where the search begins and no more: one that another
+# run writes at this moment may be read in part.
 last=
 read -r last 2>/dev/null <"$leases/last_reserved_ip.0" || :
 case $last in
-*.*.*.*) IFS=. && set -- $last && unset IFS && last=$((($1 << 24) + ($2 << 16) + ($3 << 8) + $4)) ;;
+[0-9]*.[0-9]*.[0-9]*.[0-9]*) IFS=. && set -- $last && unset IFS && last=$((($1 << 24) + ($2 << 16) + ($3 << 8) + $4)) ;;
 *) last=0 ;;
 esac
 take "$first4" "$last4" "$last" 4 || failed "no IP addresses available in range set: $net4"

@@ -243,6 +243,27 @@ test("twenty at once get addresses of their own; a full range is an error that l
   expect(leased()).toEqual([]);
 });
 
+test("a last address that is no whole one, as another run writes it, is passed over", async () => {
+  const { subnet, leases, run } = await network();
+  for (const last of [
+    "",
+    `${subnet}.`,
+    `${subnet}`,
+    "10.",
+    "nonsense",
+    "....",
+  ]) {
+    fs.mkdirSync(leases, { recursive: true });
+    for (const family of [0, 1])
+      fs.writeFileSync(path.join(leases, `last_reserved_ip.${family}`), last);
+    const call = { id: newId(), namespace: namespace() };
+    expect(run({ ...call, command: "ADD" }).ips[0]!.address).toBe(
+      `${subnet}.2/24`,
+    );
+    run({ ...call, command: "DEL" });
+  }
+});
+
 test("it is undone twice, without a namespace, and after the namespace went", async () => {
   const { run, leased } = await network();
   for (const how of ["there", "gone", "unnamed"]) {
