@@ -54,8 +54,8 @@ test("the plan of a removal below another root", () => {
 });
 
 /**
- * Runs a script where this machine's /etc and /var/lib hold what another cluster of the default directories made, in a
- * mount namespace of its own.
+ * Runs a script where /etc and /var/lib hold what another cluster of the default directories made, in namespaces of its own
+ * for mounts and the network: what other suites do to this machine meanwhile is not seen.
  */
 function runBesideCluster(script: string, args: string[], env: object) {
   const place = directory();
@@ -65,6 +65,7 @@ function runBesideCluster(script: string, args: string[], env: object) {
       mkdir -p "${place}/$name/upper" "${place}/$name/work"
       mount -t overlay overlay -o "lowerdir=/$name,upperdir=${place}/$name/upper,workdir=${place}/$name/work" "/$name"
     done
+    mount -t tmpfs tmpfs /run
     mkdir -p /etc/cni/net.d /etc/orbit/manifests /var/lib/cni/networks/orbit \
       /var/lib/orbit/agent/pods/0a0b0c /var/lib/orbitlet/pods/0d0e0f
     echo '{"plugins":[{"ipam":{"ranges":[[{"subnet": "10.42.0.0/24"}]]}}]}' >/etc/cni/net.d/99-orbit.conflist
@@ -75,7 +76,16 @@ function runBesideCluster(script: string, args: string[], env: object) {
   const result = spawnSync(
     "unshare",
     [
-      ...["--mount", "--propagation", "private", "sh", "-c", preparation, "sh"],
+      ...[
+        "--mount",
+        "--net",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        preparation,
+        "sh",
+      ],
       ...[path.join(root, "systemd", script), ...args],
     ],
     {
