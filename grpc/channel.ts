@@ -155,7 +155,8 @@ export class GrpcChannel {
         request,
         this.#metadata(options, traced?.headers),
         deadlineOf(options),
-        (error, response) => {
+        (failure, response) => {
+          const error = failure && asLostConnection(failure);
           traced?.end(error ?? undefined, {
             "rpc.grpc.status_code": error?.code ?? 0,
           });
@@ -222,6 +223,21 @@ export class GrpcChannel {
   #decoder({ response }: GrpcMethod): (bytes: Buffer) => unknown {
     return (bytes) => this.#codec.decode(response, bytes);
   }
+}
+
+/**
+ * grpc-js reports some broken connections as a call that its caller cancelled, for Node ends the streams of both alike. No
+ * caller here cancels a unary call, and the reference's client reports a broken connection as Unavailable.
+ */
+function asLostConnection(error: Grpc.ServiceError): Grpc.ServiceError {
+  if (error.code !== grpcCodes.cancelled || error.details !== "Call cancelled")
+    return error;
+  const details = "Connection dropped";
+  return Object.assign(error, {
+    code: grpcCodes.unavailable,
+    details,
+    message: `14 UNAVAILABLE: ${details}`,
+  });
 }
 
 function deadlineOf({ timeoutMs = 0 }: GrpcCallOptions): Grpc.CallOptions {
