@@ -163,7 +163,7 @@ test("names and Services lead to the pods", async () => {
       address = /Address: +(10\.43\.\d+\.\d+)\n*$/.exec(answer)?.[1] ?? "";
       return address !== "";
     },
-    { what: "the Service's name", timeoutMs: 15_000 },
+    { what: "the Service's name", timeoutMs: 60_000 },
   );
   expect(await inClient("cat /etc/resolv.conf")).toMatch(
     /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.43\.0\.10\noptions ndots:5\n$/,

@@ -67,7 +67,7 @@ async function remove(...names: string[]): Promise<void> {
   const before = namespaces().length;
   for (const name of names) fs.rmSync(manifest(name));
   await eventually(() => namespaces().length === before - names.length, {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     what: `the end of ${names.join()}`,
   }).catch(withLog);
 }

@@ -30,12 +30,12 @@ beforeAll(async () => {
     ...["image", "load", `--data-dir=${orbit.directory}/data`, tar],
   ]);
   expect(loaded.code).toBe(0);
-}, 120_000);
+});
 
 afterAll(async () => {
   await orbit?.clean();
   runner.close();
-}, 60_000);
+});
 
 /** Its container writes a line when it begins. */
 const manifest = (name: string, policy: string, command: string): string => `

@@ -14,7 +14,7 @@ let node: NodeFixture;
 
 beforeAll(async () => {
   node = await startNode();
-}, 60_000);
+});
 afterAll(async () => await node?.close());
 
 const settings: Partial<AgentConfig> & { nodeName: string } = {
@@ -97,7 +97,7 @@ test("a pod with a CPU of its own, and others beside it", async () => {
     async () => (await allowed(second, "shared")).length === all.length,
   );
   await second.stop();
-}, 60_000);
+});
 
 test("memory and CPUs of one NUMA node, and a pod that finds none", async () => {
   const aligned: Partial<AgentConfig> = {
@@ -146,7 +146,7 @@ test("memory and CPUs of one NUMA node, and a pod that finds none", async () => 
   );
   await agent.stop();
   await fs.rm(memoryState);
-}, 60_000);
+});
 
 test("a change of the policy refuses the start until the state file is removed", async () => {
   const file = path.join(node.directory, "agent/cpu_manager_state");
@@ -156,4 +156,4 @@ test("a change of the policy refuses the start until the state file is removed",
   await fs.rm(file);
   const agent = await agentWith({ cpuManagerPolicy: "none" });
   await agent.stop();
-}, 30_000);
+});

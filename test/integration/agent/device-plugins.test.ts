@@ -95,7 +95,7 @@ async function run(pod: Pod, phase: string): Promise<Pod> {
       if (found?.status?.phase === phase) return found;
       throw new Error(JSON.stringify(found?.status));
     },
-    { timeoutMs: 15_000 },
+    { timeoutMs: 60_000 },
   );
 }
 
@@ -141,7 +141,7 @@ test("the pod resources API names the device of a running container", async () =
   });
   const { pod_resources: list } = await channel.unary<{
     pod_resources: { name: string; containers: { devices: unknown[] }[] }[];
-  }>(podResourcesMethods.list, {}, { timeoutMs: 5000 });
+  }>(podResourcesMethods.list, {}, { timeoutMs: 60_000 });
   channel.close();
   expect(list.map(({ name }) => name)).toEqual(["listed"]);
   expect(list[0]!.containers[0]!.devices).toEqual([

@@ -51,7 +51,7 @@ test("a mirror pod outlives the agent's restart", async () => {
   await eventually(() => find("after")?.status?.phase === "Running");
   expect(find(mirror!.metadata.name)?.metadata.uid).toBe(mirror!.metadata.uid);
   await second.stop();
-}, 60_000);
+});
 
 test("a pod that asks for more than the node has is Failed", async () => {
   const agent = node.agent({ client });
@@ -74,7 +74,7 @@ test("a pod that asks for more than the node has is Failed", async () => {
   await client.resource(pods).delete("big", "default", {});
   await eventually(() => find("big") === undefined);
   await agent.stop();
-}, 60_000);
+});
 
 test("an emptyDir above its limit ends the pod", async () => {
   const agent = node.agent({ client });
@@ -110,7 +110,7 @@ test("an emptyDir above its limit ends the pod", async () => {
     evicted!.status?.containerStatuses?.[0]?.state?.terminated,
   ).toBeDefined();
   await agent.stop();
-}, 90_000);
+});
 
 test("under memory pressure pods end, static ones do not", async () => {
   await create(busyboxPod("victim", "sleep 1000"));
@@ -148,4 +148,4 @@ test("under memory pressure pods end, static ones do not", async () => {
       ?.status?.phase,
   ).toBe("Running");
   await agent.stop();
-}, 90_000);
+});

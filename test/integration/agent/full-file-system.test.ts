@@ -34,14 +34,14 @@ beforeAll(async () => {
   ]);
   api = new MemoryApi(systemClock);
   client = createClient(api, { clock: systemClock, logger: node.logger });
-}, 60_000);
+});
 afterAll(async () => {
   fs.rmSync(path.join(root, "fill"), { recursive: true, force: true });
   await node?.close();
   await client?.close();
   execFileSync("umount", ["-R", "-l", root]);
   removeTempDirectory(root);
-}, 60_000);
+});
 afterEach(async () => {
   giveBack();
   await agent.stop();
@@ -159,7 +159,7 @@ test("a pod that takes all inodes ends, and the others have them again", async (
   await phase("after", "Running");
   await remove("greedy");
   await remove("after");
-}, 120_000);
+});
 
 test.each([
   ["inodes", () => fillInodes(0), "Failed"],
@@ -206,5 +206,4 @@ test.each([
     });
     await remove(name);
   },
-  120_000,
 );

@@ -38,7 +38,7 @@ const isReady = (name: string): boolean =>
 async function run(pod: Pod): Promise<void> {
   await node.writePod(`${pod.metadata.name}.json`, pod);
   await eventually(() => isReady(pod.metadata.name), {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     what: `${pod.metadata.name} to be ready`,
   });
 }
@@ -124,7 +124,7 @@ test("one that ended at once keeps what it said last", async () => {
   });
   await node.writePod("short.json", pod);
   await eventually(() => status("short")?.phase === "Failed", {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   expect(
     status("short")?.containerStatuses?.[0]?.state?.terminated,
@@ -184,7 +184,7 @@ test("writing 20 MB/s of logs: rotated, and all logs within their budget", async
   );
   await end("loud");
   await end("louder");
-}, 120_000);
+});
 
 test("filling its memory: killed, said so and started again, while the others go on", async () => {
   await run(busyboxPod("calm", "sleep 1000"));
@@ -204,4 +204,4 @@ test("filling its memory: killed, said so and started again, while the others go
   expect(await exec("calm", "echo still here")).toBe("still here");
   await end("greedy");
   await end("calm");
-}, 60_000);
+});

@@ -48,13 +48,13 @@ beforeAll(async () => {
   );
   await node.writePod("shown.json", busyboxPod("shown", "sleep 1000"));
   await node.agent({ client }).start();
-}, 60_000);
+});
 afterAll(async () => {
   await node?.close();
   await client?.close();
   await tester?.stop();
   removeTempDirectory(directory);
-}, 60_000);
+});
 
 const core = "/api/v1/namespaces/id";
 
@@ -234,4 +234,4 @@ test("what volumes are made of reaches a running pod within a second", async () 
     { timeoutMs: 8000, what: "an object that was optional" },
   );
   await tester.ok("DELETE", `${core}/pods/follows?gracePeriodSeconds=1`);
-}, 60_000);
+});

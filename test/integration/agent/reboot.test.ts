@@ -129,4 +129,4 @@ test("static and API pods come back, each one restart older", async () => {
     reason: "Unknown",
   });
   await after.stop();
-}, 90_000);
+});

@@ -122,7 +122,7 @@ const reaches = (name: string, phase: string): Promise<Pod> =>
       if (pod.status?.phase === phase) return pod;
       throw new Error(JSON.stringify(pod.status));
     },
-    { timeoutMs: 15_000 },
+    { timeoutMs: 60_000 },
   );
 const noClaims = (): Promise<boolean> =>
   eventually(

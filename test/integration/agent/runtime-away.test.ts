@@ -67,7 +67,7 @@ test("the runtime goes away and comes back: pods go on, what was asked meanwhile
   ).toEqual(["before-test-node", "meanwhile-test-node"]);
   await agent.stop();
   await client.close();
-}, 60_000);
+});
 
 test("an agent started before its runtime waits for it", async () => {
   const away = await node.runtimeAway();
@@ -79,4 +79,4 @@ test("an agent started before its runtime waits for it", async () => {
     () => podOf(agent, "before-test-node")?.status?.phase === "Running",
   );
   await agent.stop();
-}, 60_000);
+});

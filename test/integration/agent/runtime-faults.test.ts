@@ -100,7 +100,7 @@ afterAll(async () => {
   await runtime?.stop();
   await proxy?.close();
   await node?.close();
-}, 60_000);
+});
 
 /** An init container, a sidecar and a container that writes where it was started how often. */
 const pod = (name: string): Pod =>
@@ -209,7 +209,7 @@ test("answers that come when nobody waits any more, or never", async () => {
   await comeAndGo(["late"]);
   expect([...spoiled].sort()).toEqual(Object.keys(fate).sort());
   await nothingIsLeft();
-}, 90_000);
+});
 
 test("connections that break in the middle", async () => {
   const random = new Random(3);

@@ -60,4 +60,4 @@ test("it is noticed, nobody waits for it, and all goes on when it does", async (
     restartCount: 0,
   });
   await agent.stop();
-}, 60_000);
+});

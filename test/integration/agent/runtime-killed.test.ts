@@ -34,11 +34,11 @@ describe.each(runtimeKinds)("%s", (kind) => {
     agent = node.agent();
     await agent.start();
     watch = watchPods(node.runtime);
-  }, 60_000);
+  });
   afterAll(async () => {
     await watch?.stop();
     await node?.close();
-  }, 60_000);
+  });
 
   const find = (name: string): Pod | undefined =>
     podOf(agent, `${name}-test-node`);

@@ -13,8 +13,6 @@ import {
 import { sendSignal } from "../../support/processes.ts";
 import { busyboxPod, podOf } from "./node-fixture.ts";
 
-jest.setTimeout(90_000);
-
 let part: PrivateRuntime;
 let agent: Agent;
 

@@ -125,4 +125,4 @@ test("an archive that is put into the directory of images runs the pod that wait
   await fs.rm(path.join(node.manifests, "late.yaml"));
   await eventually(() => podOf(agent, "late-test-node") === undefined);
   await agent.stop();
-}, 30_000);
+});

@@ -265,19 +265,15 @@ test.each<[string, () => Store]>([
     "file",
     () => createFileStore({ directory: path.join(tempDirectory(), "s") }),
   ],
-])(
-  "on the %s store",
-  async (_, makeStore) => {
-    const store = makeStore();
-    const server = await startTestServer({ store, bookmarkIntervalMs: 60_000 });
-    try {
-      await storm(server, store, writeTo(store));
-    } finally {
-      await server.stop();
-    }
-  },
-  120_000,
-);
+])("on the %s store", async (_, makeStore) => {
+  const store = makeStore();
+  const server = await startTestServer({ store, bookmarkIntervalMs: 60_000 });
+  try {
+    await storm(server, store, writeTo(store));
+  } finally {
+    await server.stop();
+  }
+});
 
 describe("on etcd", () => {
   let etcd: TestEtcd;

@@ -383,8 +383,7 @@ describe("profiling", () => {
     expect((await call("GET", "/debug/pprof/heapsnapshot")).status).toBe(404);
     const snapshot = await getOn(socketPath, "/debug/pprof/heapsnapshot");
     expect(snapshot.text).toContain(marker);
-    // A snapshot of all that jest itself has loaded takes its time on a busy machine.
-  }, 120_000);
+  });
 
   it("answers on the debug socket, its owner's only", async () => {
     const socketPath = path.join(tempDirectory(), "debug.sock");

@@ -19,7 +19,7 @@ let part: PrivateRuntime;
 beforeAll(async () => {
   part = await startPrivateRuntime();
 });
-afterAll(() => part?.dispose(), 60_000);
+afterAll(() => part?.dispose());
 
 /** What the command wrote to standard output. */
 async function image(...argv: string[]): Promise<string> {

@@ -589,7 +589,7 @@ describe("--oidc-*", () => {
     await eventually(
       async () =>
         (await whoIs(ask, signed(claims(), signers["ES256"]!))) !== 401,
-      { what: "the new key", timeoutMs: 20_000 },
+      { what: "the new key", timeoutMs: 60_000 },
     );
   });
 

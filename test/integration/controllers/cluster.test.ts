@@ -167,7 +167,7 @@ describe.each(["in process", "over HTTP"])("%s", (transport) => {
       const { items } = await client.resource(namespaces).list();
       expect(items.map(({ metadata }) => metadata.name)).not.toContain("test");
     });
-  }, 120_000);
+  });
 
   test("deletion policies", async () => {
     await ensureNamespace("test");

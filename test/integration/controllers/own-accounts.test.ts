@@ -242,7 +242,7 @@ describe.each([
     running = await start();
     client = running.client;
     runPods(client, clock, { onlyScheduled: true });
-  }, 60_000);
+  });
   afterAll(() => running.stop());
 
   test("all controllers work, and none is refused anything", async () => {
@@ -301,7 +301,7 @@ describe.each([
       expect(items.map(({ metadata }) => metadata.name)).not.toContain("short");
     });
     expect(running.refusals()).toEqual([]);
-  }, 120_000);
+  });
 
   test("each has an account, and what its role does not allow is refused", async () => {
     const { items } = await client
@@ -333,7 +333,7 @@ describe.each([
     expect((await client.resource(secrets).list({ namespace })).items).toEqual(
       [],
     );
-  }, 60_000);
+  });
 });
 
 /** The pod of the Job ends, then the Job's time. */

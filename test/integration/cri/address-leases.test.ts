@@ -14,8 +14,6 @@ import {
   type PrivateRuntime,
 } from "../../support/private-runtime.ts";
 
-jest.setTimeout(60_000);
-
 let part: PrivateRuntime;
 const children: ChildProcess[] = [];
 

@@ -55,7 +55,7 @@ beforeAll(async () => {
   docker = new Docker({ socketPath: daemon.endpoint.slice("unix://".length) });
   runtime = await newRuntime("agent");
   await runtime.importImage(await busyboxImageTar());
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const { Id } of await docker.listContainers({ all: true }))
@@ -64,7 +64,7 @@ afterAll(async () => {
   await daemon?.stop();
   await removeCgroups(cgroupParent);
   removeTempDirectory(directory);
-}, 60_000);
+});
 
 const leases = (): string[] => {
   const [network] = fs.readdirSync(path.join(directory, "ipam"));
@@ -131,7 +131,7 @@ test("the daemon takes its containers along: known when it is back, networks rel
   const seen = lines(one.log).slice(0, -1);
   expect(seen).toEqual(seen.map((_line, index) => String(index + 1)));
   await remove(one.sandbox);
-}, 60_000);
+});
 
 test("a daemon that hangs: calls are given up, and all goes on when it does", async () => {
   const one = await run("hung", "sleep 1000");
@@ -149,7 +149,7 @@ test("a daemon that hangs: calls are given up, and all goes on when it does", as
   await eventually(async () => (await runtime.status()).runtime.ready);
   await remove(one.sandbox);
   expect(await runtime.listPodSandboxes()).toEqual([]);
-}, 60_000);
+});
 
 test("what others run in the daemon is neither seen nor touched, whatever their images claim", async () => {
   const one = await run("mine", "sleep 1000");
@@ -188,7 +188,7 @@ test("what others run in the daemon is neither seen nor touched, whatever their 
   expect(fs.existsSync(forged)).toBe(false);
   expect((await other.inspect()).State.Running).toBe(true);
   await other.remove({ force: true });
-}, 60_000);
+});
 
 test("a name that is taken: what is left of a cut attempt goes, what runs stays", async () => {
   const config = sandboxConfig("twice", { cgroupParent });

@@ -16,11 +16,11 @@ let bystander: PrivateRuntime;
 beforeAll(async () => {
   part = await startPrivateRuntime();
   bystander = await startPrivateRuntime();
-}, 60_000);
+});
 afterAll(async () => {
   await part?.dispose({ forgotten: true });
   await bystander?.dispose();
-}, 60_000);
+});
 
 const socketOf = ({ daemon }: PrivateRuntime): string =>
   daemon.endpoint.replace("unix://", "");
@@ -108,7 +108,7 @@ test("a sandbox whose containerd did not come to write down its task is ended, o
   await part.runtime.stopPodSandbox(lost);
   await part.runtime.removePodSandbox(lost);
   expect(leftOf([lost])).toEqual([]);
-}, 120_000);
+});
 
 test("of a containerd that is killed while it makes sandboxes no shim outlives it but those of sandboxes", async () => {
   const found: string[] = [];

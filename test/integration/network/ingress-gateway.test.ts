@@ -106,7 +106,7 @@ beforeAll(async () => {
   await service("team", "web");
   await service("team", "second");
   await service("other", "far");
-}, 30_000);
+});
 
 afterAll(async () => {
   await controller.stop();
@@ -748,7 +748,7 @@ test("definitions that go take the routes with them, and bring them back", async
         return true;
       }
     },
-    { timeoutMs: 10_000 },
+    { timeoutMs: 60_000 },
   );
   await eventually(
     async () => {
@@ -759,7 +759,7 @@ test("definitions that go take the routes with them, and bring them back", async
         return false;
       }
     },
-    { timeoutMs: 10_000 },
+    { timeoutMs: 60_000 },
   );
   await eventually(async () => {
     try {
@@ -779,7 +779,7 @@ test("definitions that go take the routes with them, and bring them back", async
         return false;
       }
     },
-    { timeoutMs: 10_000 },
+    { timeoutMs: 60_000 },
   );
   const found: Gateway = await cluster.client
     .resource(gateways)

@@ -62,4 +62,4 @@ test("no private key in a heap snapshot of a running server", async () => {
     await orbit.clean();
     removeTempDirectory(directory);
   }
-}, 120_000);
+});

@@ -50,7 +50,7 @@ describe("orbit server", () => {
       ],
     });
   });
-  afterAll(() => orbit.clean(), 60_000);
+  afterAll(() => orbit.clean());
 
   it("is restored from a scheduled snapshot by one command", async () => {
     await kubectl("create", "configmap", "written-before");
@@ -67,7 +67,7 @@ describe("orbit server", () => {
         fs.copyFileSync(newest, kept);
         return true;
       },
-      { timeoutMs: 20_000, what: "snapshots" },
+      { timeoutMs: 60_000, what: "snapshots" },
     );
     expect(fs.statSync(directory).mode & 0o777).toBe(0o700);
     const metrics = await kubectl("get", "--raw", "/metrics");
@@ -94,7 +94,7 @@ describe("orbit server", () => {
     orbit = await orbit.restart();
     expect(await configMaps()).toEqual(["configmap/written-before"]);
     await kubectl("create", "configmap", "written-again");
-  }, 120_000);
+  });
 
   it("lists and prunes by hand", async () => {
     await orbit.stop();

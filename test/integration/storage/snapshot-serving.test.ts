@@ -127,7 +127,7 @@ it("saves, restores and moves 10,000 objects while they are served", async () =>
   const again = await serve(fileStore(back));
   expect(await names(again)).toHaveLength(kept.length + 1);
   await again.stop();
-}, 120_000);
+});
 
 it("does not restore over a state, or from a damaged file", async () => {
   const [from, to] = [tempDirectory(), tempDirectory()];

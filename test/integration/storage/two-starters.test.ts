@@ -65,7 +65,7 @@ it(`lets one of two in, ${rounds} times, after stops and kills`, async () => {
     await winner.kill();
     pair = [loser, new Starter(directory)];
   }
-}, 120_000);
+});
 
 it("is held against other PID namespaces", async () => {
   const directory = path.join(tempDirectory(), "store");

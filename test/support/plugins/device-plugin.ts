@@ -146,7 +146,7 @@ export async function startDevicePlugin(
             endpoint: others.endpoint ?? endpoint,
             resource_name: others.resource ?? resource,
           },
-          { timeoutMs: 5000 },
+          { timeoutMs: 60_000 },
         );
       } finally {
         channel.close();

@@ -190,7 +190,7 @@ test("killed at any of its actions, with or without the effect", async () => {
     }
   expect(all).toEqual([]);
   expect(actions).toBeGreaterThan(40);
-}, 120_000);
+});
 
 test("nobody is killed: the life ends as it should", async () => {
   const world = new World();

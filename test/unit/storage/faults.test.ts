@@ -127,33 +127,29 @@ it("compacts in the scenario", async () => {
 it.each([
   ["EIO once", "EIO", false],
   ["ENOSPC from then on", "ENOSPC", true],
-])(
-  "survives %s at every call",
-  async (_, code, onwards) => {
-    for (let failing = 0; ; failing++) {
-      const directory = path.join(tempDirectory(), "store");
-      let calls = 0;
-      const failed: FileCall[] = [];
-      const files = faultyFileSystem(nodeFileSystem, (call) => {
-        const at = calls++;
-        if (at !== failing && !(onwards && at > failing)) return;
-        failed.push(call);
-        throw ioError(code);
-      });
-      const client = await use(directory, files);
-      if (failed.length === 0) break;
-      // A disk that failed once is used again; at most the writes of that moment were refused.
-      if (client && !onwards) expect(client.failures).toBeLessThanOrEqual(3);
-      if (client) await check(directory, client);
-      else {
-        const store = createFileStore({ directory });
-        await store.start();
-        await store.stop();
-      }
+])("survives %s at every call", async (_, code, onwards) => {
+  for (let failing = 0; ; failing++) {
+    const directory = path.join(tempDirectory(), "store");
+    let calls = 0;
+    const failed: FileCall[] = [];
+    const files = faultyFileSystem(nodeFileSystem, (call) => {
+      const at = calls++;
+      if (at !== failing && !(onwards && at > failing)) return;
+      failed.push(call);
+      throw ioError(code);
+    });
+    const client = await use(directory, files);
+    if (failed.length === 0) break;
+    // A disk that failed once is used again; at most the writes of that moment were refused.
+    if (client && !onwards) expect(client.failures).toBeLessThanOrEqual(3);
+    if (client) await check(directory, client);
+    else {
+      const store = createFileStore({ directory });
+      await store.start();
+      await store.stop();
     }
-  },
-  120_000,
-);
+  }
+});
 
 it("is unhealthy while writes fail, and well again after", async () => {
   const directory = path.join(tempDirectory(), "store");
@@ -253,4 +249,4 @@ it("writes and restores snapshots whole or not at all, whatever call fails", asy
       break;
     }
   }
-}, 60_000);
+});

@@ -223,7 +223,7 @@ test("an installation below another root and its removal leave that root as it w
     .readdirSync(destination, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory());
   expect(left).toEqual([]);
-}, 60_000);
+});
 
 describe("the unit", () => {
   const unit = fs.readFileSync(

@@ -115,7 +115,9 @@ async function serve(gates = true): Promise<{
   return {
     clock,
     call: (method, request = {}) =>
-      channel.unary(podResourcesMethods[method], request, { timeoutMs: 5000 }),
+      channel.unary(podResourcesMethods[method], request, {
+        timeoutMs: 60_000,
+      }),
   };
 }
 
