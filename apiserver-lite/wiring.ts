@@ -104,6 +104,7 @@ export function wire(
     aggregator,
     loopWatch,
   );
+  const { access } = metrics;
   const observe = options.observer ?? metrics;
   const profiling = new Profiling();
   const health = new HealthResults();
@@ -160,6 +161,7 @@ export function wire(
       scheme: options.tls ? "https" : "http",
     },
     observe,
+    access,
     loopWatch,
     refusing: running.refusing,
   });

@@ -90,8 +90,10 @@ export interface Exchange {
   readonly started: boolean;
   /** The client is gone or everything has been sent. */
   readonly closed: boolean;
-  /** The status of the answer, 0 before it. For metrics and audit. */
+  /** Of the answer, 0 before it. For metrics and audit. */
   readonly status: number;
+  /** Of the answer's body; who writes a stream counts it. For metrics. */
+  sentBytes: number;
   respond(
     status: number,
     headers: OutgoingHttpHeaders,
@@ -115,6 +117,7 @@ export class Http1Exchange implements Exchange {
   readonly http2 = false;
   readonly upgrade: Upgrade | undefined;
   status = 0;
+  sentBytes = 0;
   /** Made when first asked for: most requests repeat no header. */
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
   /** Called when the answer is complete: one listener for all of them, as each costs as much as several of these. */
@@ -182,13 +185,13 @@ export class Http1Exchange implements Exchange {
     body?: Uint8Array | string,
   ): void {
     this.status = status;
-    const length =
+    this.sentBytes =
       body === undefined
         ? 0
         : typeof body === "string"
           ? Buffer.byteLength(body)
           : body.byteLength;
-    headers["content-length"] ??= length;
+    headers["content-length"] ??= this.sentBytes;
     // The rest of a body that is too large, or does not come, is not waited for.
     const late = status === 413 || (status >= 503 && !this.request.complete);
     if (late) headers["connection"] = "close";
@@ -259,6 +262,7 @@ export class Http2Exchange implements Exchange {
   readonly upgrade: undefined;
   readonly chunks = false;
   status = 0;
+  sentBytes = 0;
   #headerGroups: ReadonlyMap<string, string[]> | undefined;
 
   constructor(
@@ -313,8 +317,9 @@ export class Http2Exchange implements Exchange {
       body.length === 0 ||
       this.headers[":method"] === "HEAD";
     if (!empty) {
-      headers["content-length"] ??=
+      this.sentBytes =
         typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+      headers["content-length"] ??= this.sentBytes;
     }
     const stream = this.http2Stream;
     if (status === 413) stream.once("finish", () => stream.close(0));

@@ -1,4 +1,4 @@
-// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /configz, /debug/pprof. Paths of
+// The HTTPS port of the controllers and of the scheduler: /healthz, /livez, /readyz, /metrics, /metrics/slis, /configz, /debug/pprof. Paths of
 // `alwaysAllow` are for everybody; for the others the caller is identified (front proxy, client certificate, bearer token,
 // else anonymous) and the authorizer is asked, as at the reference; group system:masters may do everything.
 import type { Logger } from "pino";
@@ -26,6 +26,7 @@ import {
 } from "./authentication/client-certificate.ts";
 import { withAuthenticatedGroup } from "./authentication/groups.ts";
 import { identify } from "./authentication/identify.ts";
+import { HealthResults } from "./health-results.ts";
 import type { HttpError } from "./http-error.ts";
 import type { ServingCertificate } from "./listener.ts";
 import { Port, type PortRequest, type PortRoute } from "./port.ts";
@@ -61,6 +62,8 @@ interface PartPortOptions {
   /** Rejects with the reason when the part does not work. */
   healthy(): Promise<void>;
   metrics(): readonly Family[];
+  /** Further families, by the paths under which they are shown alone. */
+  readonly moreMetrics?: Readonly<Record<string, () => readonly Family[]>>;
   /** What of /metrics is shown, the process's own figures included; default: all. */
   readonly metricsFilter?: MetricsFilter;
   /** What /configz shows. */
@@ -124,7 +127,7 @@ export async function startPartPort(
     ...(options.servingTls ? { servingTls: options.servingTls } : {}),
     asksForCertificates: tls.clientCa !== undefined || frontProxy !== undefined,
     maxConnections,
-    routes: routesOf(options),
+    routes: routesOf(options, verifier),
     admit: async (request) => {
       const { exchange, path } = request;
       if (allows(options.alwaysAllow ?? healthPaths, path)) return;
@@ -184,29 +187,50 @@ async function authorize(
   });
 }
 
-function routesOf(options: PartPortOptions): PortRoute[] {
+function routesOf(
+  options: PartPortOptions,
+  verifier: ClientCertificateVerifier,
+): PortRoute[] {
   const methods = ["GET"];
+  const results = new HealthResults();
   const health = async (request: PortRequest): Promise<void> => {
     const problem = await options.healthy().then(
       () => undefined,
       (error: Error) => error.message,
     );
+    results.note(request.path.slice(1), "ping", problem === undefined);
     if (problem === undefined) request.answer(200, plain, "ok", answerHeaders);
     else request.answer(500, plain, `${problem}\n`, answerHeaders);
   };
-  const metrics = async (request: PortRequest): Promise<void> => {
-    const families = [...options.metrics(), ...(await processFamilies())];
+  const show = (request: PortRequest, families: readonly Family[]): void =>
     request.answer(
       200,
       metricsContentType,
       metricsText(options.metricsFilter?.(families) ?? families),
       answerHeaders,
     );
-  };
+  const shown: readonly [string, () => readonly Family[]][] = [
+    ["/metrics/slis", () => results.families()],
+    ...Object.entries(options.moreMetrics ?? {}),
+  ];
   const { configuration } = options;
   return [
     ...healthPaths.map((pattern) => ({ methods, pattern, serve: health })),
-    { methods, pattern: "/metrics", serve: metrics },
+    {
+      methods,
+      pattern: "/metrics",
+      serve: async (request: PortRequest) =>
+        show(request, [
+          ...options.metrics(),
+          ...verifier.families(),
+          ...(await processFamilies()),
+        ]),
+    },
+    ...shown.map(([pattern, families]) => ({
+      methods,
+      pattern,
+      serve: (request: PortRequest) => show(request, families()),
+    })),
     ...(options.profiling ? profilingRoutes(new Profiling()) : []),
     ...(configuration
       ? [

@@ -8,7 +8,7 @@ import type {
   NodeAgentView,
   TokenAuthenticator,
 } from "../api/contracts.ts";
-import { metricsText } from "../api/metrics/family.ts";
+import { metricsText, type Family } from "../api/metrics/family.ts";
 import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
 import type { ServingTls } from "../api/pki/serving-tls.ts";
@@ -76,6 +76,8 @@ interface AgentServerOptions extends Omit<
   healthzAddress?: string;
   /** What of /metrics is shown; default: all. */
   metricsFilter?: MetricsFilter;
+  /** What /metrics says of the program. */
+  programMetrics?: () => readonly Family[];
   /** Default 4 h. */
   streamingIdleTimeoutMs?: number;
 }
@@ -107,6 +109,10 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     webSockets,
     idleTimeoutMs: options.streamingIdleTimeoutMs ?? fourHoursMs,
   };
+  const verifier = new ClientCertificateVerifier(
+    options.tls.clientCa ?? "",
+    clock,
+  );
   const counters = createRequestMetrics(view);
   const routes = agentRoutes({
     ...options,
@@ -114,16 +120,14 @@ export function createAgentServer(options: AgentServerOptions): AgentServer {
     metrics: async () => {
       const families = [
         ...counters.families(),
+        ...(options.programMetrics?.() ?? []),
+        ...verifier.families(),
         ...volumeMetrics(await view.volumeStats().catch(() => [])),
         ...(await processFamilies()),
       ];
       return metricsText(options.metricsFilter?.(families) ?? families);
     },
   });
-  const verifier = new ClientCertificateVerifier(
-    options.tls.clientCa ?? "",
-    clock,
-  );
   const common = { logger, maxHeaderBytes };
   const began = (server: string) => (method: string, pattern: string) =>
     counters.begin(method, pattern, server);

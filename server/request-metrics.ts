@@ -1,7 +1,9 @@
 // What /metrics of the agent's port says of the requests it served and of the pods it knows, in the reference's names.
 import { trimEnd } from "../api/trim.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
+import { usualSeconds } from "../api/metrics/counted.ts";
 import { Family } from "../api/metrics/family.ts";
+import { Histogram } from "../api/metrics/histogram.ts";
 
 interface RequestMetrics {
   /** Call at a request's begin; the returned function at its end. */
@@ -14,7 +16,7 @@ interface Series {
   labels: Record<string, string>;
   count: number;
   inFlight: number;
-  totalSeconds: number;
+  readonly took: Histogram;
 }
 
 /** Methods and patterns are few; more than this means a bug, and is not counted. */
@@ -44,7 +46,12 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
       path: pathLabel(pattern),
       server_type: server,
     };
-    const made = { labels, count: 0, inFlight: 0, totalSeconds: 0 };
+    const made = {
+      labels,
+      count: 0,
+      inFlight: 0,
+      took: new Histogram(usualSeconds),
+    };
     series.set(key, made);
     return made;
   }
@@ -58,7 +65,7 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
       one.inFlight++;
       return () => {
         one.inFlight--;
-        one.totalSeconds += (performance.now() - start) / 1000;
+        one.took.observe((performance.now() - start) / 1000);
       };
     },
 
@@ -74,14 +81,14 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
         "[ALPHA] Number of the inflight http requests",
       );
       const spent = new Family(
-        "kubelet_http_requests_seconds_total",
-        "counter",
-        "Time spent in http requests",
+        "kubelet_http_requests_duration_seconds",
+        "histogram",
+        "[ALPHA] Duration in seconds to serve http requests",
       );
       for (const one of series.values()) {
         requests.add(one.labels, one.count);
         inFlight.add(one.labels, one.inFlight);
-        spent.add(one.labels, one.totalSeconds);
+        if (one.took.count > 0) spent.addHistogram(one.labels, one.took);
       }
       return [requests, inFlight, spent, ...podFamilies(view)];
     },

@@ -53,6 +53,12 @@ export class AuditedExchange implements Exchange {
   get status(): number {
     return this.inner.status;
   }
+  get sentBytes(): number {
+    return this.inner.sentBytes;
+  }
+  set sentBytes(bytes: number) {
+    this.inner.sentBytes = bytes;
+  }
 
   respond(
     status: number,

@@ -30,6 +30,7 @@ import {
 } from "./filters/response-headers.ts";
 import { tracingFilter, type RequestTracing } from "./filters/tracing.ts";
 import { shutdownFilter, type Refusing } from "./filters/shutdown-refusal.ts";
+import type { AccessMetrics } from "../metrics/access-metrics.ts";
 import type { AllowedOrigins } from "./origins.ts";
 import { type Delegate, PathDelegate, Router } from "./router.ts";
 
@@ -50,6 +51,7 @@ interface FrontOptions {
   readonly strictTransportSecurity: string | undefined;
   readonly requestTimeoutMs: number;
   readonly observe: Observer | undefined;
+  readonly access: AccessMetrics;
   readonly loopWatch: LoopWatch | undefined;
   readonly auditor: Auditor | undefined;
   /** Undefined: nothing is traced. */
@@ -109,12 +111,12 @@ function filtersOf(options: FrontOptions): Filter[] {
     cacheControlFilter,
     deadlineFilter(options.requestTimeoutMs, refused),
     corsFilter(options.allowedOrigins),
-    authenticationFilter(options, refused),
+    authenticationFilter(options, refused, options.access),
     ...(tracing ? [tracingFilter(tracing)] : []),
     metricsFilter(options.observe),
     auditFilter(auditor),
     impersonationFilter(authorizer),
     limitFilter(options.limiter),
-    authorizationFilter(authorizer),
+    authorizationFilter(authorizer, options.access),
   ];
 }

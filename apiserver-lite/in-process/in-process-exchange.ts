@@ -18,6 +18,7 @@ class InProcessExchange implements Exchange {
   readonly upgrade: undefined;
   status = 0;
   started = false;
+  sentBytes = 0;
   closed = false;
   readonly #chunks: Buffer[] = [];
   readonly #closing: (() => void)[] = [];

@@ -4,13 +4,13 @@ import { Family, metricsParts } from "../../api/metrics/family.ts";
 import type { MetricsFilter } from "../../api/metrics/filter.ts";
 import { processFamilies } from "../../http-kit/process-metrics.ts";
 import type { AuditCounts } from "../audit/auditor.ts";
-import { versionInfo } from "../../api/facts/version.ts";
 import { metricsType } from "../health/health.ts";
 import type { Observer } from "../request/observer.ts";
 import type { PathHandler } from "../serving/path-handler.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import type { LoopWatch, LoopWork } from "../loop/loop-watch.ts";
 import type { Registry } from "../registry/registry.ts";
+import { AccessMetrics } from "./access-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { SharedRuns } from "./shared-runs.ts";
 
@@ -34,17 +34,23 @@ interface MetricsSources {
 }
 
 export class Metrics implements Observer {
+  readonly access = new AccessMetrics();
   readonly #requests: RequestMetrics;
   readonly #scrapes = new SharedRuns<Buffer>();
 
   constructor(private readonly sources: MetricsSources) {
     const { registry, isElsewhere } = sources;
-    this.#requests = new RequestMetrics((info) => {
-      const { group, version, resource, subresource } = info;
-      const endpoint = registry.endpoint(group, version, resource);
-      if (!endpoint) return isElsewhere(info);
-      return subresource === "" || endpoint.has(subresource);
-    });
+    this.#requests = new RequestMetrics(
+      (info) => {
+        const { group, version, resource, subresource } = info;
+        const endpoint = registry.endpoint(group, version, resource);
+        if (!endpoint) return isElsewhere(info);
+        return subresource === "" || endpoint.has(subresource);
+      },
+      ({ group, version, resource }) =>
+        (group === "" && resource === "componentstatuses") ||
+        (registry.endpoint(group, version, resource)?.warnings.length ?? 0) > 0,
+    );
     registry.kinds.onChange((changed) => {
       for (const { group, version, resource } of changed)
         if (!registry.endpoint(group, version, resource))
@@ -57,8 +63,9 @@ export class Metrics implements Observer {
     _method: string,
     status: number,
     startedMs: number,
+    sentBytes?: number,
   ): void {
-    this.#requests.finished(info, status, startedMs);
+    this.#requests.finished(info, status, startedMs, sentBytes);
   }
 
   began(info: RequestInfo): (() => void) | undefined {
@@ -102,8 +109,6 @@ export class Metrics implements Observer {
   #families(): Family[] {
     const inFlight = this.sources.inFlight();
     const inQueue = this.sources.inQueue();
-    const { gitCommit, gitTreeState, gitVersion, goVersion, ...version } =
-      versionInfo;
     return [
       ...this.#requests.families(),
       new Family(
@@ -120,27 +125,11 @@ export class Metrics implements Observer {
       )
         .add({ request_kind: "mutating" }, inQueue.mutating)
         .add({ request_kind: "readOnly" }, inQueue.readOnly),
-      new Family(
-        "kubernetes_build_info",
-        "gauge",
-        "What was built, as /version says.",
-      ).add(
-        {
-          build_date: version.buildDate,
-          compiler: version.compiler,
-          git_commit: gitCommit,
-          git_tree_state: gitTreeState,
-          git_version: gitVersion,
-          go_version: goVersion,
-          major: version.major,
-          minor: version.minor,
-          platform: version.platform,
-        },
-        1,
-      ),
       ...this.#loopFamilies(),
       ...this.#storageFamilies(),
       ...this.#auditFamilies(),
+      ...this.access.families(),
+      ...this.sources.registry.admissionMetrics.families(),
     ];
   }
 

@@ -11,6 +11,7 @@ const bounds = [
 ];
 /** The objectives' histogram has no shorter ones. */
 const minObjectiveSeconds = 0.05;
+const sizeBounds = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 interface Series {
   readonly labels: Labels;
@@ -18,6 +19,9 @@ interface Series {
   readonly took: Histogram;
   readonly byCode: Map<number, number>;
   open: number;
+  /** Bytes of answers; only of reads. */
+  readonly sizes: Histogram | undefined;
+  readonly deprecated: boolean;
 }
 
 /** What a resource's requests are recorded under, found without making a key. */
@@ -48,14 +52,21 @@ export class RequestMetrics {
   /** @param isServed are there such requests? Others leave no series, which clients could make as many of as they like */
   constructor(
     private readonly isServed: (info: RequestInfo) => boolean = () => true,
+    private readonly isDeprecated: (info: RequestInfo) => boolean = () => false,
   ) {}
 
-  finished(info: RequestInfo, status: number, startedMs: number): void {
+  finished(
+    info: RequestInfo,
+    status: number,
+    startedMs: number,
+    sentBytes?: number,
+  ): void {
     const series = this.#of(info, status);
     if (!series) return;
     series.byCode.set(status, (series.byCode.get(status) ?? 0) + 1);
     if (info.verb === "watch") return;
     series.took.observe((performance.now() - startedMs) / 1000);
+    if (sentBytes !== undefined) series.sizes?.observe(sentBytes);
   }
 
   /** A long-running request begins; to be called back when it is over. */
@@ -140,6 +151,11 @@ export class RequestMetrics {
         took: new Histogram(bounds),
         byCode: new Map(),
         open: 0,
+        sizes:
+          verb === "GET" || verb === "LIST"
+            ? new Histogram(sizeBounds)
+            : undefined,
+        deprecated: info.resourceRequest && this.isDeprecated(info),
       };
       this.#series.set(key, series);
     }
@@ -167,7 +183,13 @@ export class RequestMetrics {
       "gauge",
       "Long-running requests that are open.",
     );
-    for (const { labels, byCode, took, open } of this.#series.values()) {
+    const sizes = new Family(
+      "apiserver_response_sizes",
+      "histogram",
+      "Bytes of the answers to reads.",
+    );
+    const series = this.#series.values();
+    for (const { labels, byCode, took, open, sizes: bytes } of series) {
       const dryRun = { ...labels, dry_run: "" };
       for (const [code, count] of byCode)
         requests.add({ code: String(code), ...dryRun }, count);
@@ -176,8 +198,33 @@ export class RequestMetrics {
         objectives.addHistogram(labels, took, minObjectiveSeconds);
       }
       if (open > 0) longRunning.add(labels, open);
+      if (bytes && bytes.count > 0) sizes.addHistogram(labels, bytes);
     }
-    return [requests, durations, objectives, longRunning];
+    const deprecated = this.#deprecatedFamily();
+    return [requests, durations, objectives, longRunning, sizes, deprecated];
+  }
+
+  /** Which deprecated versions were asked for; those of custom resources do not say when they will go. */
+  #deprecatedFamily(): Family {
+    const family = new Family(
+      "apiserver_requested_deprecated_apis",
+      "gauge",
+      "Deprecated versions of resources that were asked for.",
+    );
+    const seen = new Set<string>();
+    for (const { labels, deprecated, byCode } of this.#series.values()) {
+      if (!deprecated || byCode.size === 0) continue;
+      const { group = "", version = "", resource = "" } = labels;
+      const subresource = labels["subresource"] ?? "";
+      const key = `${group}/${version}/${resource}/${subresource}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      family.add(
+        { group, version, resource, subresource, removed_release: "" },
+        1,
+      );
+    }
+    return family;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Store } from "../../storage/store.ts";
+import { AdmissionMetrics } from "../admission/admission-metrics.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { ClusterState, StateChange } from "../resources/state.ts";
 import { WatchCache } from "../cache/watch-cache.ts";
@@ -62,6 +63,7 @@ export class Registry implements ClusterState {
   readonly catalogue: Catalogue;
   readonly cache: WatchCache;
   readonly admission: readonly AdmissionPlugin[];
+  readonly admissionMetrics = new AdmissionMetrics();
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;

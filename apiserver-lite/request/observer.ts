@@ -9,5 +9,7 @@ export interface Observer {
     method: string,
     status: number,
     startedMs: number,
+    /** Of the answer's body; undefined within the process. */
+    sentBytes?: number,
   ): void;
 }

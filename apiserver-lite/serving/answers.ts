@@ -302,6 +302,7 @@ class ListAnswer {
     const bytes = this.#frames ? pool.framed(part) : part;
     const full = writeTo(this.#out, bytes, () => pool.give(part));
     const { place, exchange } = request;
+    exchange.sentBytes += part.length;
     // HTTP/2 encrypts and sends at the end of the turn.
     if (exchange.http2) slices.follows(part.length * msPerSentByte);
     if (!full || !place) return full;
@@ -310,8 +311,7 @@ class ListAnswer {
   }
 
   end(): void {
-    if (this.#stream) this.#stream.end();
-    else this.#out.end();
+    (this.#stream ?? this.#out).end();
   }
 }
 
@@ -348,7 +348,7 @@ function jsonBytes({ entries }: Listed): number {
   return bytes;
 }
 
-/** The same in as few parts as may be written at once. */
+/** In as few parts as may be written at once. */
 function inParts({ parts, bytes }: KeptList): KeptList {
   const all = Buffer.concat(parts, bytes);
   const joined: Buffer[] = [];

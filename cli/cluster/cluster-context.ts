@@ -14,6 +14,8 @@ export interface PartPort {
   /** For messages. */
   readonly what: string;
   readonly metrics: PartMetrics;
+  /** Of the part, as far as they are set. */
+  readonly gates: Readonly<Record<string, boolean>>;
   /** The part's own options. */
   readonly values: OptionValues;
 }

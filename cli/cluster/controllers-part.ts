@@ -82,6 +82,7 @@ export async function startControllers(
     option: "controllers-port",
     what: "the controllers' port",
     metrics,
+    gates: chosen.featureGates ?? {},
     values: options,
   });
 }

@@ -7,7 +7,9 @@ import {
   startPartPort,
   type PartPort as OpenPort,
 } from "../../http-kit/part-port.ts";
+import { emulatedVersionOf } from "../parts/api/emulated-version.ts";
 import { metricsFilter } from "../parts/metrics-options.ts";
+import { programFamilies } from "../parts/program-families.ts";
 import { servingTlsOf } from "../parts/serving-tls.ts";
 import type { ClusterContext, PartPort } from "./cluster-context.ts";
 
@@ -38,6 +40,11 @@ export class PartPorts {
     const portValues = values
       .pick(controllerManagerOptions, sharedOptions)
       .under(port.values);
+    const program = programFamilies(
+      portValues,
+      port.gates,
+      emulatedVersionOf(values),
+    );
     const filter = await metricsFilter(portValues);
     const health = await startPartPort({
       // On loopback unless the part's own option says otherwise.
@@ -51,7 +58,7 @@ export class PartPorts {
       tokens: api.security.tokens,
       authorizer: api.security.authorizer,
       healthy: () => Promise.resolve(),
-      metrics: () => port.metrics.families(),
+      metrics: () => [...program(), ...port.metrics.families()],
       ...(filter ? { metricsFilter: filter } : {}),
       profiling: port.values.flag("profiling"),
       what: port.what,

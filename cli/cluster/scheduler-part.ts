@@ -37,6 +37,7 @@ export async function startScheduler(
     option: "scheduler-port",
     what: "the scheduler's port",
     metrics,
+    gates: plan.gates,
     values: plan.values,
   });
 }

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { agentServingPair } from "./agent-certificate.ts";
+import { emulatedVersionOf, gatesOfPart } from "./api/emulated-version.ts";
 import { givenServingPair } from "./option-files.ts";
 import { delegatedAccess } from "./delegated-access.ts";
 import { clientAuthentication } from "./client-authentication.ts";
@@ -16,6 +17,7 @@ import {
 import { DependencyError } from "../options/table.ts";
 import { metricsFilter } from "./metrics-options.ts";
 import type { PartMetrics } from "./part-metrics.ts";
+import { programFamilies } from "./program-families.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
 /** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
@@ -52,6 +54,8 @@ export async function openOwnPort(
     const filter = values.has("disabled-metrics")
       ? await metricsFilter(values)
       : undefined;
+    const gates = gatesOfPart(values, () => undefined);
+    const program = programFamilies(values, gates, emulatedVersionOf(values));
     const clients = await clientAuthentication(values, access.reviewer, logger);
     if (port > 0)
       health = await startPartPort({
@@ -63,7 +67,7 @@ export async function openOwnPort(
         ...access,
         ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
         healthy: () => Promise.resolve(),
-        metrics: () => part.metrics.families(),
+        metrics: () => [...program(), ...part.metrics.families()],
         ...(filter ? { metricsFilter: filter } : {}),
         profiling: values.has("profiling") && values.flag("profiling"),
         what: part.what,

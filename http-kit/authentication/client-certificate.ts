@@ -8,6 +8,8 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
 import type { UserInfo } from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
+import { Family } from "../../api/metrics/family.ts";
+import { Histogram } from "../../api/metrics/histogram.ts";
 import { verifyChain } from "../../api/pki/chain.ts";
 import { certificateSubject } from "../../api/pki/inspect.ts";
 import { splitCertificates } from "../../api/pki/pem.ts";
@@ -21,6 +23,13 @@ import { withAuthenticatedGroup } from "./groups.ts";
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 /** Leaves that are remembered for their next connections: parsing and verifying one takes most of a millisecond. */
 const maxRemembered = 4096;
+
+const hour = 3600;
+const day = 24 * hour;
+const lifetimes = [
+  ...[0, hour / 2, hour, 2 * hour, 6 * hour, 12 * hour],
+  ...[1, 2, 4, 7, 30, 90, 180, 360].map((days) => days * day),
+];
 
 interface VerifiedCertificate {
   /** The same object for all requests with the certificate, with the group of everybody who is known. */
@@ -42,6 +51,7 @@ export class ClientCertificateVerifier {
     max: maxRemembered,
   });
   #authorities: X509Certificate[] = [];
+  readonly #lifetimes = new Histogram(lifetimes);
 
   /** @param bundle PEM of the authorities */
   constructor(bundle: string, clock: Clock) {
@@ -69,6 +79,22 @@ export class ClientCertificateVerifier {
     const verified = this.#examine(der, chain, nowMs);
     this.#verified.set(der, verified ?? null);
     return verified;
+  }
+
+  /** A request came with it. */
+  used({ notAfterMs }: VerifiedCertificate): void {
+    this.#lifetimes.observe((notAfterMs - this.#clock.now()) / 1000);
+  }
+
+  /** How long the certificates of requests were still valid. */
+  families(): Family[] {
+    return [
+      new Family(
+        "apiserver_client_certificate_expiration_seconds",
+        "histogram",
+        "For how long the certificates that requests came with were still valid.",
+      ).addHistogram({}, this.#lifetimes),
+    ];
   }
 
   #examine(
@@ -129,6 +155,7 @@ export class ClientCertificateAuthenticator implements RequestAuthenticator {
       request.clientChain,
     );
     if (!verified) throw errors.unauthorized();
+    this.verifier.used(verified);
     return verified;
   }
 }

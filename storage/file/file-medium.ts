@@ -71,6 +71,11 @@ export class FileMedium implements Medium {
     this.#newFile = path.join(options.directory, "log.new");
   }
 
+  /** Of the log; one that is being written by a compaction is not counted yet. */
+  get bytes(): number | undefined {
+    return this.#log?.bytes;
+  }
+
   async open(state: LiveValues): Promise<number> {
     const { directory, fileSystem, lock, logger } = this.#options;
     this.#closing = false;

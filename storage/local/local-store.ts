@@ -43,6 +43,8 @@ export interface Medium {
   commit(writes: readonly MediumWrite[]): Promise<void>;
   /** Between two commits, when the state holds all that was committed: time to begin work in the background. */
   maintain?(): void;
+  /** What it takes on the disk. */
+  readonly bytes?: number | undefined;
   close(): Promise<void>;
 }
 
@@ -171,6 +173,10 @@ export class LocalStore implements Store {
 
   get fatal(): Error | undefined {
     return this.#broken ?? this.#stuck();
+  }
+
+  get databaseBytes(): number | undefined {
+    return this.#medium.bytes;
   }
 
   get listenerFailures(): number {

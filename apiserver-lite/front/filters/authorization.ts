@@ -1,6 +1,10 @@
 // May the user do this? Throws ApiError 403; PlainAnswer 500 where none allows it and an authorizer gave no answer.
 import type { AccessAttributes, Authorizer } from "../../../api/contracts.ts";
 import { PlainAnswer } from "../../request/route.ts";
+import type {
+  AccessMetrics,
+  Authorized,
+} from "../../metrics/access-metrics.ts";
 import type { HttpRequest } from "../../serving/http-request.ts";
 import type { Filter } from "../filter.ts";
 import { forbidden } from "../forbidden.ts";
@@ -13,12 +17,15 @@ type Answer = Awaited<ReturnType<Authorizer["authorize"]>>;
 /** @param authorizer undefined: everybody may do everything */
 export function authorizationFilter(
   authorizer: Authorizer | undefined,
+  metrics: AccessMetrics,
 ): Filter {
   function decide(
     { trail, exchange }: HttpRequest,
     attributes: AccessAttributes,
     { decision, reason, error }: Answer,
+    beganMs: number,
   ): void {
+    metrics.authorized(resultOf(decision, error), beganMs);
     if (decision !== "allow" && error !== undefined) {
       trail?.annotate("authorization.k8s.io/reason", "internal error");
       throw unanswered(exchange.url, error);
@@ -37,12 +44,22 @@ export function authorizationFilter(
     enter(request) {
       if (!authorizer) return;
       const attributes = attributesOf(request);
+      const beganMs = performance.now();
       const answer = authorizer.authorize(attributes);
       return answer instanceof Promise
-        ? answer.then((one) => decide(request, attributes, one))
-        : decide(request, attributes, answer);
+        ? answer.then((one) => decide(request, attributes, one, beganMs))
+        : decide(request, attributes, answer, beganMs);
     },
   };
+}
+
+function resultOf(
+  decision: Answer["decision"],
+  error: string | undefined,
+): Authorized {
+  if (decision === "allow") return "allowed";
+  if (error !== undefined) return "error";
+  return decision === "deny" ? "denied" : "no-opinion";
 }
 
 const escapes: Readonly<Record<string, string>> = {

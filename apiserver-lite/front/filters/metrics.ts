@@ -13,7 +13,8 @@ export function metricsFilter(observer: Observer | undefined): Filter {
       if (over) exchange.onClose(over);
     },
     answered({ info, exchange, startedMs }) {
-      observer?.finished(info, exchange.method, exchange.status, startedMs);
+      const { method, status, sentBytes } = exchange;
+      observer?.finished(info, method, status, startedMs, sentBytes);
     },
   };
 }

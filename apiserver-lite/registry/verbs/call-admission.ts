@@ -8,9 +8,9 @@ import type {
   DeleteOptions,
   ManagedFieldsEntry,
 } from "../../../api/types/meta-v1.ts";
+import type { AdmissionStep } from "../../admission/admission-metrics.ts";
 import type {
   AdmissionAttributes,
-  AdmissionPlugin,
   ObjectVersions,
   ServedResource,
 } from "../../admission/plugin.ts";
@@ -145,36 +145,81 @@ function admitRounds(
   call: Call,
   attributes: AdmissionAttributes,
 ): MaybePromise<void> {
-  return whenReady(admitFrom(call, attributes, 0), () => {
+  return whenReady(inStep(call, attributes, "admit"), () => {
     if (!attributes.reinvoke) return;
     attributes.round = 1;
-    return admitFrom(call, attributes, 0);
+    return inStep(call, attributes, "admit");
   });
-}
-
-/** The plug-ins from one on, without a promise as long as none of them waits. */
-function admitFrom(
-  call: Call,
-  attributes: AdmissionAttributes,
-  first: number,
-): MaybePromise<void> {
-  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
-  for (let at = first; at < plugins.length; at++) {
-    const result = plugins[at]!.admit?.(attributes, call);
-    if (result) return result.then(() => admitFrom(call, attributes, at + 1));
-  }
 }
 
 export function validateAdmission(
   call: Call,
   attributes: AdmissionAttributes,
-  first = 0,
 ): MaybePromise<void> {
-  const plugins: readonly AdmissionPlugin[] = call.registry.admission;
+  return inStep(call, attributes, "validate");
+}
+
+/** One way through all plug-ins, timed. */
+function inStep(
+  call: Call,
+  attributes: AdmissionAttributes,
+  step: AdmissionStep,
+): MaybePromise<void> {
+  const { admissionMetrics } = call.registry;
+  const beganMs = performance.now();
+  const ended = (refused: boolean): void =>
+    admissionMetrics.step(step, attributes.operation, beganMs, refused);
+  let waiting;
+  try {
+    waiting = pluginsFrom(call, attributes, step, 0, beganMs);
+  } catch (error) {
+    ended(true);
+    throw error;
+  }
+  if (!waiting) return ended(false);
+  return waiting.then(
+    () => ended(false),
+    (error: unknown) => {
+      ended(true);
+      throw error;
+    },
+  );
+}
+
+/** The plug-ins from one on, without a promise as long as none of them waits. */
+function pluginsFrom(
+  call: Call,
+  attributes: AdmissionAttributes,
+  step: AdmissionStep,
+  first: number,
+  startMs: number,
+): MaybePromise<void> {
+  const { admission: plugins, admissionMetrics: metrics } = call.registry;
+  const { operation } = attributes;
+  let beganMs = startMs;
   for (let at = first; at < plugins.length; at++) {
-    const result = plugins[at]!.validate?.(attributes, call);
-    if (result)
-      return result.then(() => validateAdmission(call, attributes, at + 1));
+    const plugin = plugins[at]!;
+    if (!plugin[step]) continue;
+    const { name } = plugin;
+    let waiting;
+    try {
+      waiting = plugin[step](attributes, call);
+    } catch (error) {
+      metrics.plugin(name, step, operation, beganMs, true);
+      throw error;
+    }
+    if (waiting)
+      return waiting.then(
+        () => {
+          const nowMs = metrics.plugin(name, step, operation, beganMs, false);
+          return pluginsFrom(call, attributes, step, at + 1, nowMs);
+        },
+        (error: unknown) => {
+          metrics.plugin(name, step, operation, beganMs, true);
+          throw error;
+        },
+      );
+    beganMs = metrics.plugin(name, step, operation, beganMs, false);
   }
 }
 

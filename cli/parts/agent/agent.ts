@@ -38,7 +38,9 @@ import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
 import { setVerbosity } from "../../logging.ts";
 import { createAgentTracing } from "./agent-tracing.ts";
+import { emulatedVersionOf } from "../api/emulated-version.ts";
 import { metricsFilter } from "../metrics-options.ts";
+import { programFamilies } from "../program-families.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost, enterCgroup, gatherProcesses } from "./host-checks.ts";
@@ -228,6 +230,11 @@ export async function openAgentPorts(
     checkpoints: isOn("ContainerCheckpoint"),
     logStreams: isOn("PodLogsQuerySplitStreams"),
     fineGrainedAccess: isOn("KubeletFineGrainedAuthz"),
+    programMetrics: programFamilies(
+      values,
+      featureGates,
+      emulatedVersionOf(values),
+    ),
     zpages: zpageOptions("kubelet", values, agentOptions, isOn),
     anonymous: cluster ? false : values.flag("anonymous-auth"),
     ...addresses,

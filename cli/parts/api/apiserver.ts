@@ -37,8 +37,10 @@ import {
 } from "./aggregation.ts";
 import { externalSigner } from "./authentication/external-signer.ts";
 import { componentChecks } from "./component-checks.ts";
+import { emulatedVersionOf } from "./emulated-version.ts";
 import { readEncryption } from "./encryption/encryption.ts";
 import { readAuthorityFile, readPair } from "../option-files.ts";
+import { programFamilies } from "../program-families.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { apiServerOptionsOf } from "./server-options.ts";
 import { createTracing } from "./tracing.ts";
@@ -169,7 +171,10 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...{ sealOf: encryption.sealOf, tracer: asked.tracing?.tracer },
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
-    moreMetrics: asked.families,
+    moreMetrics: () => [
+      ...asked.families(),
+      ...(made.security?.families() ?? []),
+    ],
     store,
     logger,
     clock,
@@ -276,7 +281,13 @@ async function whatIsAsked(
   if (tracing) store.traceCalls?.(tracing.grpc);
   const admission = await AdmissionPart.create(values, served, !!pki, dial);
   const signer = await externalSigner(values, served.featureGates, parts);
+  const program = programFamilies(
+    values,
+    served.featureGates ?? {},
+    emulatedVersionOf(values),
+  );
   const families = (): readonly Family[] => [
+    ...program(),
     ...(signer?.families() ?? []),
     ...admission.families(moreMetrics),
     ...remote.authorizers.families(),

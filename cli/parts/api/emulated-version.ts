@@ -135,6 +135,25 @@ export function featureGatesOf(
   return chosen;
 }
 
+/** All gates of a release with their stages in capitals ("" for GA), as /metrics shows them. */
+export function gateStates(
+  chosen: Readonly<Record<string, boolean>>,
+  version: EmulatedVersion,
+): { name: string; stage: string; on: boolean }[] {
+  const states = Object.entries(sets).map(([name, stage]) => ({
+    name,
+    stage: stage.toUpperCase(),
+    on: Object.hasOwn(chosen, name) && chosen[name] === true,
+  }));
+  for (const name of Object.keys(gates)) {
+    const gate = gateOf(name, version);
+    if (!gate) continue;
+    const stage = gate.stage === "ga" ? "" : gate.stage.toUpperCase();
+    states.push({ name, stage, on: chosen[name] ?? gate.on });
+  }
+  return states;
+}
+
 /** What is on or off at an older release and not at this one, where nothing else is said. */
 function gatesOfRelease(version: EmulatedVersion): Record<string, boolean> {
   return Object.fromEntries(

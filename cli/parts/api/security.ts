@@ -45,6 +45,7 @@ import { RequestHeaderAuthenticator } from "../../../http-kit/authentication/req
 import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import type { Transport } from "../../../client/transport.ts";
 import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import {
@@ -81,6 +82,7 @@ export interface Security {
     resource: string,
     base: ResourceStrategy | undefined,
   ): ResourceStrategy | undefined;
+  families(): readonly Family[];
   /** After the state is loaded. */
   start(): Promise<void>;
   /** Writes the bootstrap roles and keeps aggregated ones; from now on legacy tokens' use is noted. */
@@ -382,6 +384,7 @@ export function createSecurity(options: SecurityOptions): Security {
       aggregator = new RoleAggregator({ state, transport, clock, logger });
       aggregator.start();
     },
+    families: () => verifier?.families() ?? [],
     updatePki(renewed) {
       if (!values.optionalText("client-ca-file"))
         verifier?.setAuthorities(renewed.clusterCa.certificate);

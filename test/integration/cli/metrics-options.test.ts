@@ -26,12 +26,16 @@ async function metrics(
     ...argv,
   ]);
   open.push(port);
+  return get(port.port, "/metrics");
+}
+
+function get(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = https.get(
       {
         host: "127.0.0.1",
-        port: port.port,
-        path: "/metrics",
+        port,
+        path,
         rejectUnauthorized: false,
         agent: false,
         cert: admin.certificate,
@@ -56,6 +60,24 @@ const families = (text: string): string[] =>
 describe.each(["apiserver", "controller-manager", "agent"] as const)(
   "orbit %s",
   (program) => {
+    test("it says what was built and which gates are on, with their stages", async () => {
+      const text = await metrics(
+        program,
+        "--feature-gates=ContextualLogging=false",
+        "--disabled-metrics=process_max_fds",
+      );
+      for (const line of [
+        /^kubernetes_build_info\{.*major="1",minor="32",.*\} 1$/m,
+        /^kubernetes_feature_enabled\{name="AllAlpha",stage="ALPHA"\} 0$/m,
+        /^kubernetes_feature_enabled\{name="ContextualLogging",stage="BETA"\} 0$/m,
+        /^kubernetes_feature_enabled\{name="APIResponseCompression",stage="BETA"\} 1$/m,
+        /^kubernetes_feature_enabled\{name="APIListChunking",stage=""\} 1$/m,
+        /^disabled_metrics_total 1$/m,
+        /^hidden_metrics_total 0$/m,
+      ])
+        expect(text).toMatch(line);
+    });
+
     test("--disabled-metrics leaves families out", async () => {
       const all = families(await metrics(program));
       expect(all.length).toBeGreaterThan(2);
@@ -113,3 +135,22 @@ describe.each(["apiserver", "controller-manager", "agent"] as const)(
     });
   },
 );
+
+test("the results of health checks are shown under /metrics/slis", async () => {
+  const opened = await openPort("controller-manager", directories(), [
+    `--client-ca-file=${file(authority.certificate)}`,
+  ]);
+  open.push(opened);
+  const { port } = opened;
+  expect(await get(port, "/metrics/slis")).toBe("");
+  expect(await get(port, "/healthz")).toBe("ok");
+  await get(port, "/healthz");
+  await get(port, "/readyz");
+  const text = await get(port, "/metrics/slis");
+  for (const line of [
+    'kubernetes_healthcheck{name="ping",type="healthz"} 1',
+    'kubernetes_healthchecks_total{name="ping",status="success",type="healthz"} 2',
+    'kubernetes_healthchecks_total{name="ping",status="success",type="readyz"} 1',
+  ])
+    expect(text).toContain(`${line}\n`);
+});

@@ -8,6 +8,7 @@ import type { AuditEvent } from "../../../../apiserver-lite/audit/audit-event.ts
 import { checkAuditPolicy } from "../../../../apiserver-lite/audit/policy.ts";
 import { FlowControl } from "../../../../apiserver-lite/flow-control/flow-control.ts";
 import { Limiter } from "../../../../apiserver-lite/flow-control/limiter.ts";
+import { AccessMetrics } from "../../../../apiserver-lite/metrics/access-metrics.ts";
 import { Front } from "../../../../apiserver-lite/front/front.ts";
 import { compileOrigins } from "../../../../apiserver-lite/front/origins.ts";
 import type { HttpRequest } from "../../../../apiserver-lite/serving/http-request.ts";
@@ -82,6 +83,7 @@ async function start(options: Partial<FrontOptions> = {}): Promise<void> {
     ],
     anonymous: true,
     authorizer: undefined,
+    access: new AccessMetrics(),
     resources: { handle: answer },
     aggregation: { route: () => undefined },
     paths: [{ path: "/livez", handle: answer }],

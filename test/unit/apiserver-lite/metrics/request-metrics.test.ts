@@ -99,3 +99,46 @@ test("requests for what is not there leave no series", () => {
     "GET    /healthz  500",
   ]);
 });
+
+test("the answers to reads are counted by their bytes, others are not", () => {
+  const metrics = new RequestMetrics();
+  const pod = "/api/v1/namespaces/a/pods/x";
+  metrics.finished(infoOf("GET", pod), 200, performance.now(), 1500);
+  metrics.finished(infoOf("PUT", pod), 200, performance.now(), 1500);
+  // Within the process nothing is sent.
+  metrics.finished(infoOf("GET", `${pod}/log`), 200, performance.now());
+  const sizes = metrics
+    .families()
+    .find(({ name }) => name === "apiserver_response_sizes")!;
+  const samples = [...sizes.samples()];
+  expect(new Set(samples.map(({ labels }) => labels["verb"]))).toEqual(
+    new Set(["GET"]),
+  );
+  expect(samples.find(({ suffix }) => suffix === "_sum")!.value).toBe(1500);
+  expect(samples.filter(({ suffix }) => suffix === "_sum")).toHaveLength(1);
+});
+
+test("a deprecated version is shown once it was asked for", () => {
+  const metrics = new RequestMetrics(
+    () => true,
+    ({ version }) => version === "v1beta1",
+  );
+  const shown = (): object[] =>
+    metrics
+      .families()
+      .filter(({ name }) => name === "apiserver_requested_deprecated_apis")
+      .flatMap((family) => [...family.samples()].map(({ labels }) => labels));
+  metrics.finished(infoOf("GET", "/apis/g.io/v1/things"), 200, 0);
+  expect(shown()).toEqual([]);
+  for (const verb of ["GET", "POST"])
+    metrics.finished(infoOf(verb, "/apis/g.io/v1beta1/things"), 200, 0);
+  expect(shown()).toEqual([
+    {
+      group: "g.io",
+      version: "v1beta1",
+      resource: "things",
+      subresource: "",
+      removed_release: "",
+    },
+  ]);
+});
