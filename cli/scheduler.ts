@@ -8,6 +8,8 @@ import {
   type LeaderElection,
 } from "../client/leader-election.ts";
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts";
+import { resourcesPath } from "../scheduler/metrics/pod-resources.ts";
+import { SchedulerMetrics } from "../scheduler/metrics/scheduler-metrics.ts";
 import { beginDaemon } from "./daemon.ts";
 import { notifySystemd, stopOnSignals } from "./lifecycle.ts";
 import type { OptionValues } from "./options/parse.ts";
@@ -56,7 +58,10 @@ export async function runScheduler(
     return 0;
   }
   const client = await connectClient(values, logger, featureGates);
+  const counted = new SchedulerMetrics();
+  let current: Scheduler | undefined;
   const metrics = new PartMetrics();
+  metrics.add("scheduler", () => counted.families());
   // What it needs to know is read as soon as there is a scheduler, even while another one leads.
   const make = (): Scheduler => {
     const made = createScheduler({
@@ -67,10 +72,9 @@ export async function runScheduler(
       configuration,
       initialBackoffMs: plan.initialBackoffMs,
       maxUnschedulableMs: plan.maxUnschedulableMs,
-      onAttempt: (result, durationMs, profile, attempts) =>
-        metrics.attempt(result, durationMs, profile, attempts),
+      metrics: counted,
     });
-    metrics.followPending(() => made.pending());
+    current = made;
     return made;
   };
   let scheduler = configuration.delayCacheUntilActive ? undefined : make();
@@ -79,6 +83,7 @@ export async function runScheduler(
     name: "scheduler",
     what: "the scheduler's port",
     metrics,
+    moreMetrics: { [resourcesPath]: () => current?.podResources() ?? [] },
   });
   let stopping = false;
   stopOnSignals(

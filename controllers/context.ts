@@ -1,6 +1,7 @@
 // What every controller is given, and what it gives back.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import type { Family } from "../api/metrics/family.ts";
 import type { Client } from "../client/client.ts";
 import type { EventWriter } from "../client/event-recorder.ts";
 import type { WorkQueueMetrics } from "../client/work-queue.ts";
@@ -10,6 +11,8 @@ import type { ControllerOptions } from "./options.ts";
 export interface ControllerMetrics {
   /** The sink of one queue's doings; `queue` shows its present state when asked. */
   queue(name: string, queue: ObservedQueue): WorkQueueMetrics;
+  /** What a controller counts itself, asked at each scrape; a controller that is made again takes the place of the one before. */
+  add(controller: string, families: () => readonly Family[]): void;
 }
 
 export interface ObservedQueue {

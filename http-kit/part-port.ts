@@ -47,7 +47,7 @@ export interface FrontProxy {
   readonly authenticator: RequestAuthenticator;
 }
 
-interface PartPortOptions {
+export interface PartPortOptions {
   readonly address: string;
   readonly port: number;
   readonly tls: PortTls;

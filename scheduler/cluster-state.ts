@@ -27,6 +27,15 @@ export class ClusterState {
     ));
   }
 
+  /** How much is known, by the reference's names. */
+  sizes(): Record<"nodes" | "pods" | "assumed_pods", number> {
+    return {
+      nodes: this.nodes().length,
+      pods: this.#placed.size,
+      assumed_pods: this.#assumed.size,
+    };
+  }
+
   node(name: string): NodeInfo | undefined {
     return this.#nodes.get(name);
   }

@@ -32,11 +32,30 @@ interface PlacerOptions {
   readonly percentageOfNodesToScore: number;
   /** Others than the plug-ins have a say: one feasible node is not enough even without scores. */
   readonly extended?: boolean;
+  /** Undefined: nothing is timed. */
+  readonly timing?: PlacementTiming | undefined;
 }
+
+/** Takes how long the parts of a search took. */
+export interface PlacementTiming {
+  point(point: "PreFilter" | "Filter" | "Score", seconds: number): void;
+  plugin(
+    plugin: string,
+    point: "PreFilter" | "Filter" | "Score",
+    rejection: Rejection | undefined,
+    seconds: number,
+  ): void;
+}
+
+/** Plug-ins are timed in one of this many searches: timing each of them on each node costs as much as they do. */
+const timedSearches = 10;
+const secondsSince = (startMs: number): number =>
+  (performance.now() - startMs) / 1000;
 
 export class Placer {
   readonly #options: PlacerOptions;
   #startIndex = 0;
+  #searches = 0;
 
   constructor(options: PlacerOptions) {
     this.#options = options;
@@ -56,14 +75,20 @@ export class Placer {
     { anyNode = false }: { anyNode?: boolean } = {},
   ): Search {
     const nodes = cluster.nodes();
-    const compiled = compileFilters(this.#options.filters, view, cluster);
+    const startMs = performance.now();
+    const compiled = this.#compiled(view, cluster);
+    const compiledMs = performance.now();
+    const { timing } = this.#options;
+    timing?.point("PreFilter", (compiledMs - startMs) / 1000);
     const rejections = new Map<NodeInfo, Rejection>();
     // A node where room was made for it is looked at first.
     const nominated = view.pod.status?.nominatedNodeName;
     if (nominated && !anyNode) {
       const node = nodes.find(({ name }) => name === nominated);
-      if (node && !firstRejection(compiled, node))
+      if (node && !firstRejection(compiled, node)) {
+        timing?.point("Filter", secondsSince(compiledMs));
         return { feasible: [node], rejections, nominated: true };
+      }
     }
     const enough = this.#feasibleNodesToFind(nodes.length);
     const feasible: NodeInfo[] = [];
@@ -79,7 +104,36 @@ export class Placer {
     }
     if (nodes.length > 0)
       this.#startIndex = (this.#startIndex + looked) % nodes.length;
+    timing?.point("Filter", secondsSince(compiledMs));
     return { feasible, rejections, nominated: false };
+  }
+
+  /** Now and then each plug-in is timed. */
+  get #timesPlugins(): boolean {
+    return this.#searches % timedSearches === 1;
+  }
+
+  #compiled(view: PodView, cluster: ClusterView): NodeFilter[] {
+    const { filters, timing } = this.#options;
+    this.#searches++;
+    if (!timing || !this.#timesPlugins)
+      return compileFilters(filters, view, cluster);
+    return filters.flatMap((plugin): NodeFilter[] => {
+      const startMs = performance.now();
+      const filter = plugin.compile(view, cluster);
+      const { name } = plugin;
+      timing.plugin(name, "PreFilter", undefined, secondsSince(startMs));
+      return filter
+        ? [
+            (node) => {
+              const beganMs = performance.now();
+              const rejection = filter(node);
+              timing.plugin(name, "Filter", rejection, secondsSince(beganMs));
+              return rejection;
+            },
+          ]
+        : [];
+    });
   }
 
   /** @param extra points of nodes by name, beside those of the plug-ins */
@@ -90,11 +144,18 @@ export class Placer {
     extra?: ReadonlyMap<string, number>,
   ): NodeInfo {
     if (nodes.length === 1) return nodes[0]!;
+    const { timing } = this.#options;
+    const startMs = performance.now();
     const totals = nodes.map(({ name }) => extra?.get(name) ?? 0);
-    for (const plugin of this.#options.scores)
+    for (const plugin of this.#options.scores) {
+      const beganMs = performance.now();
       plugin.score(view, nodes, cluster)?.forEach((score, index) => {
         totals[index]! += score * plugin.weight;
       });
+      if (this.#timesPlugins)
+        timing?.plugin(plugin.name, "Score", undefined, secondsSince(beganMs));
+    }
+    timing?.point("Score", secondsSince(startMs));
     // Among equals one at random, so that a burst of pods does not pile up.
     let best = 0;
     let ties = 1;

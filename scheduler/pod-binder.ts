@@ -2,6 +2,7 @@
 // of devices written, and the pod itself is bound, by an extender or by the API. When a step fails the pod counts no more,
 // and is tried again.
 import type { Logger } from "pino";
+import type { Clock } from "../api/clock.ts";
 import { isNotFound } from "../api/errors.ts";
 import type {
   ClaimDecision,
@@ -9,6 +10,7 @@ import type {
 } from "./claims/dynamic-resources.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Extenders } from "./extenders/extenders.ts";
+import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { ProfileSet, RunningProfile } from "./profile-set.ts";
 import type { QueuedPod, SchedulingQueue } from "./scheduling-queue.ts";
@@ -22,6 +24,8 @@ interface PodBinderOptions {
   readonly volumes: PodVolumes;
   readonly dynamicResources: DynamicResources | undefined;
   readonly extenders: Extenders | undefined;
+  readonly clock: Clock;
+  readonly metrics: SchedulerMetrics | undefined;
   /** Called when something that was tracked has ended. */
   readonly onWritten: () => void;
 }
@@ -113,13 +117,29 @@ export class PodBinder {
       if (claims) await this.#options.dynamicResources?.bind(claims);
       step = "running Bind";
       const { writer } = this.#options.profiles.of(entry.pod);
-      if (!(await this.#options.extenders?.bind(entry.pod, nodeName)))
-        await writer.bind(entry.pod, nodeName);
+      await this.#write(entry, nodeName);
       writer.reportBound(entry.pod, nodeName);
     } catch (error) {
       return this.#failed(entry, error, step, claims);
     }
     this.#options.queue.done(entry);
+  }
+
+  async #write(entry: QueuedPod, nodeName: string): Promise<void> {
+    const { clock, extenders, metrics, profiles } = this.#options;
+    const { name, writer } = profiles.of(entry.pod);
+    const startMs = clock.monotonic();
+    const seconds = (): number => (clock.monotonic() - startMs) / 1000;
+    try {
+      if (!(await extenders?.bind(entry.pod, nodeName)))
+        await writer.bind(entry.pod, nodeName);
+    } catch (error) {
+      metrics?.point("Bind", "Error", name, seconds());
+      throw error;
+    }
+    metrics?.point("Bind", "Success", name, seconds());
+    const waitedMs = clock.monotonic() - entry.firstTriedMs;
+    metrics?.bound(entry.attempts, waitedMs / 1000);
   }
 
   /** After the pod was assumed on a node. */

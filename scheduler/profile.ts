@@ -24,8 +24,12 @@ import {
   type PodOwners,
 } from "./filters/spread-defaults.ts";
 import { createTopologySpreadFilter } from "./filters/topology-spread.ts";
-import { Placer } from "./placement.ts";
-import type { FilterPlugin, ScorePlugin } from "./plugin.ts";
+import type {
+  PointStatus,
+  SchedulerMetrics,
+} from "./metrics/scheduler-metrics.ts";
+import { Placer, type PlacementTiming } from "./placement.ts";
+import type { FilterPlugin, Rejection, ScorePlugin } from "./plugin.ts";
 import {
   createNodeAffinityScore,
   createPodAffinityScore,
@@ -52,6 +56,7 @@ export interface ProfileContext {
   readonly owners: () => PodOwners;
   /** undefined: its gate is off. */
   readonly dynamicResources: DynamicResources | undefined;
+  readonly metrics?: SchedulerMetrics | undefined;
 }
 
 export interface SchedulingProfile {
@@ -88,6 +93,7 @@ export function createProfile(
       scores: scoresOf(profile, plan, context),
       percentageOfNodesToScore:
         profile.percentageOfNodesToScore ?? percentageOfNodesToScore,
+      timing: timingOf(context.metrics, profile.schedulerName),
       extended: extenders.some(
         ({ filterVerb, prioritizeVerb }) => filterVerb || prioritizeVerb,
       ),
@@ -104,6 +110,27 @@ export function createProfile(
       ? ({ spec }) => (spec.schedulingGates?.length ?? 0) > 0
       : () => false,
   };
+}
+
+function timingOf(
+  metrics: SchedulerMetrics | undefined,
+  profile: string,
+): PlacementTiming | undefined {
+  return (
+    metrics && {
+      point: (point, seconds) =>
+        metrics.point(point, "Success", profile, seconds),
+      plugin: (plugin, point, rejection, seconds) =>
+        metrics.plugin(plugin, point, statusOf(rejection), seconds),
+    }
+  );
+}
+
+function statusOf(rejection: Rejection | undefined): PointStatus {
+  if (!rejection) return "Success";
+  return rejection.unresolvable
+    ? "UnschedulableAndUnresolvable"
+    : "Unschedulable";
 }
 
 function filtersOf(

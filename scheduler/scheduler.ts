@@ -7,18 +7,26 @@
 // maxBindings writes are under way; nothing runs when nothing waits.
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import type { Family } from "../api/metrics/family.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
-import { namespaces, podDisruptionBudgets } from "../client/resources.ts";
+import { namespaces, podDisruptionBudgets, pods } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { completeConfiguration } from "./configuration/defaults.ts";
 import type { CompleteConfiguration } from "./configuration/configuration-types.ts";
 import { DynamicResources } from "./claims/dynamic-resources.ts";
-import { extenderPlugin, Extenders } from "./extenders/extenders.ts";
+import { Extenders } from "./extenders/extenders.ts";
+import { hintsOf } from "./rejection-hints.ts";
 import { PodOwners } from "./filters/spread-defaults.ts";
+import { podResourceFamilies } from "./metrics/pod-resources.ts";
+import type {
+  AttemptResult,
+  SchedulerMetrics,
+} from "./metrics/scheduler-metrics.ts";
+import { unschedulablePods } from "./metrics/unschedulable-pods.ts";
 import type { NodeInfo } from "./node-info.ts";
 import { unavailableMessage, type Search } from "./placement.ts";
-import { allEvents, type ClusterEvent, type Rejection } from "./plugin.ts";
+import { allEvents, type Rejection } from "./plugin.ts";
 import { PodViews } from "./pod-view.ts";
 import { PodBinder } from "./pod-binder.ts";
 import {
@@ -33,8 +41,6 @@ import { StateFeed } from "./state-feed.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { StorageState } from "./volumes/storage-state.ts";
 
-type AttemptResult = "scheduled" | "unschedulable" | "error";
-
 interface SchedulerOptions {
   client: Client;
   clock: Clock;
@@ -47,14 +53,8 @@ interface SchedulerOptions {
   maxUnschedulableMs?: number | undefined;
   /** Gates that are on or off, by name; the others are off. */
   featureGates?: Readonly<Record<string, boolean>>;
-  /** Called after each attempt. */
-  onAttempt?: (
-    result: AttemptResult,
-    durationMs: number,
-    profile: string,
-    /** How often the pod was tried until now. */
-    attempts: number,
-  ) => void;
+  /** Takes what is done, and asks this scheduler from now on for what waits. */
+  metrics?: SchedulerMetrics;
 }
 
 export interface Scheduler {
@@ -64,6 +64,8 @@ export interface Scheduler {
   stop(): Promise<void>;
   /** Pods that wait, by the queue that they are in. */
   pending(): Readonly<Record<PendingQueue, number>>;
+  /** What all pods ask for, for /metrics/resources. */
+  podResources(): Family[];
 }
 
 /** Where room could be made; undefined: none is looked for. */
@@ -123,13 +125,16 @@ class PodScheduler implements Scheduler {
         storage,
         owners: () => (this.#owners ??= new PodOwners(client)),
         dynamicResources: this.#dynamicResources,
+        metrics: options.metrics,
       },
     });
+    const { metrics } = options;
     this.#queue = new SchedulingQueue(clock, () => this.#plan(), {
       initialBackoffMs: options.initialBackoffMs,
       maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
       maxUnschedulableMs: options.maxUnschedulableMs,
       isGated: (pod) => this.#profiles.find(pod)?.isGated(pod) ?? false,
+      onQueued: (queue, event) => metrics?.queued(queue, event),
     });
     this.#feed = new StateFeed({
       client,
@@ -148,9 +153,15 @@ class PodScheduler implements Scheduler {
       volumes: new PodVolumes({ client, clock, state: storage }),
       dynamicResources: this.#dynamicResources,
       extenders: this.#extenders,
+      ...{ clock, metrics },
       onWritten: () => {
         if (this.#queue.activeSize > 0) this.#plan();
       },
+    });
+    metrics?.follow({
+      pending: () => this.pending(),
+      sizes: () => this.#state.sizes(),
+      unschedulable: () => unschedulablePods(this.#queue, this.#profiles),
     });
   }
 
@@ -178,6 +189,11 @@ class PodScheduler implements Scheduler {
 
   pending(): Readonly<Record<PendingQueue, number>> {
     return this.#queue.counts();
+  }
+
+  podResources(): Family[] {
+    const { lister } = this.#options.client.informer(pods);
+    return podResourceFamilies(lister.list());
   }
 
   /** Runs the loop in the next turn. */
@@ -209,7 +225,7 @@ class PodScheduler implements Scheduler {
     const profile = this.#profiles.of(entry.pod);
     const startMs = this.#options.clock.monotonic();
     const report = (result: AttemptResult): void =>
-      this.#options.onAttempt?.(
+      this.#options.metrics?.attempt(
         result,
         this.#options.clock.monotonic() - startMs,
         profile.name,
@@ -256,8 +272,10 @@ class PodScheduler implements Scheduler {
     const { pod } = entry;
     if (this.#isUntimely(entry, profile)) return "unschedulable";
     const view = this.#views.of(pod);
+    const startMs = performance.now();
     const placement = profile.placer.place(view, this.#state);
     if ("node" in placement) {
+      this.#options.metrics?.found((performance.now() - startMs) / 1000);
       this.#binder.take(entry, profile, placement.node);
       return "scheduled";
     }
@@ -334,10 +352,14 @@ class PodScheduler implements Scheduler {
       room && "candidates" in room ? bestCandidate(room.candidates) : undefined;
     const message =
       room && "message" in room ? `${why} preemption: ${room.message}` : why;
-    if (preemption) this.#state.nominate(pod, preemption.node.name);
+    if (preemption) {
+      this.#options.metrics?.victims(preemption.victims.length);
+      this.#state.nominate(pod, preemption.node.name);
+    }
     this.#queue.failed(
       entry,
       byExtenders ? allEvents : hintsOf(profile, rejections),
+      new Set([...rejections.values()].map(({ plugin }) => plugin)),
     );
     if (profile.claimsAt("postFilter")) this.#releaseUnused(pod, rejections);
     this.#binder.track(
@@ -349,19 +371,18 @@ class PodScheduler implements Scheduler {
   /** Where ending pods of lower priority would make the pod fit. */
   #victims(
     pod: Pod,
-    { preemption: args, filters }: RunningProfile,
+    { preemption: args, filters, name }: RunningProfile,
     rejections: ReadonlyMap<NodeInfo, Rejection>,
   ): Room {
     if (rejections.size === 0 || !args) return undefined;
     const budgets = this.#options.client
       .informer(podDisruptionBudgets)
       .lister.list();
-    return findCandidates(this.#views.of(pod), this.#state, {
-      filters,
-      rejections,
-      budgets,
-      args,
-    });
+    const startMs = performance.now();
+    const options = { filters, rejections, budgets, args };
+    const found = findCandidates(this.#views.of(pod), this.#state, options);
+    this.#options.metrics?.preempts(name, "candidates" in found, startMs);
+    return found;
   }
 
   /** Claims that are allocated where the pod can't go are allocated again. */
@@ -374,18 +395,4 @@ class PodScheduler implements Scheduler {
     if (nodes.length > 0)
       this.#binder.track(this.#dynamicResources.makeRoom(pod, nodes));
   }
-}
-
-/** What may make the pod fit: the events that any filter which rejected it cares about. */
-function hintsOf(
-  { filters }: RunningProfile,
-  rejections: ReadonlyMap<unknown, { plugin: string }>,
-): ReadonlySet<ClusterEvent> {
-  const plugins = new Set([...rejections.values()].map(({ plugin }) => plugin));
-  // Who knows what an extender looks at.
-  if (plugins.has(extenderPlugin)) return allEvents;
-  const hints = filters
-    .filter(({ name }) => plugins.has(name))
-    .flatMap((filter) => filter.hints);
-  return new Set<ClusterEvent>(["node-added", ...hints]);
 }

@@ -25,12 +25,31 @@ interface QueueOptions {
   readonly maxUnschedulableMs?: number | undefined;
   /** Pods that are not to be tried yet; default: those with scheduling gates. */
   readonly isGated?: (pod: Pod) => boolean;
+  /** A pod comes into a queue; `event` is the reference's name of what brought it there. */
+  readonly onQueued?: (queue: PendingQueue, event: string) => void;
 }
+
+/** The reference's names of events; those of volumes say themselves what they are of. */
+const eventNames: Readonly<Record<ClusterEvent, string>> = {
+  "node-added": "NodeAdd",
+  "node-taints": "NodeUpdateNodeTaint",
+  "node-labels": "NodeUpdateNodeLabel",
+  "node-allocatable": "NodeUpdateNodeAllocatable",
+  "pod-added": "AssignedPodAdd",
+  "pod-labels": "AssignedPodUpdatePodLabel",
+  "pod-removed": "AssignedPodDelete",
+  volume: "PersistentVolumeClaimUpdate",
+  claim: "resource.k8s.io/ResourceClaimUpdate",
+};
 
 export interface QueuedPod {
   readonly key: string;
   pod: Pod;
   attempts: number;
+  /** When the first try began, monotonic ms. */
+  firstTriedMs: number;
+  /** Plug-ins that refused it at the last try. */
+  refusedBy: ReadonlySet<string>;
   /** First added, monotonic ms. */
   readonly addedMs: number;
   /** Pods added within one millisecond keep their order. */
@@ -46,6 +65,8 @@ export interface QueuedPod {
   missedEvents: Set<ClusterEvent>;
 }
 
+const none: ReadonlySet<string> = new Set();
+
 export type PendingQueue = "active" | "backoff" | "unschedulable" | "gated";
 
 export class SchedulingQueue {
@@ -56,6 +77,7 @@ export class SchedulingQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
   readonly #isGated: (pod: Pod) => boolean;
+  readonly #onQueued: (queue: PendingQueue, event: string) => void;
   readonly #maxUnschedulableMs: number;
   readonly #tries: { readonly baseMs: number; readonly maxMs: number };
 
@@ -66,6 +88,7 @@ export class SchedulingQueue {
     options: QueueOptions = {},
   ) {
     this.#isGated = options.isGated ?? hasGates;
+    this.#onQueued = options.onQueued ?? (() => undefined);
     this.#maxUnschedulableMs =
       options.maxUnschedulableMs ?? defaultMaxUnschedulableMs;
     this.#tries = {
@@ -91,6 +114,13 @@ export class SchedulingQueue {
     return counts;
   }
 
+  /** Pods that wait in vain, and who refused them. */
+  unschedulable(): QueuedPod[] {
+    return [...this.#pods.values()].filter(
+      ({ place, refusedBy }) => place !== "active" && refusedBy.size > 0,
+    );
+  }
+
   has(key: string): boolean {
     return this.#pods.has(key);
   }
@@ -109,6 +139,8 @@ export class SchedulingQueue {
       key,
       pod,
       attempts: 0,
+      firstTriedMs: nowMs,
+      refusedBy: none,
       addedMs: nowMs,
       sequence: this.#added++,
       triedMs: nowMs,
@@ -119,7 +151,7 @@ export class SchedulingQueue {
     };
     this.#pods.set(key, entry);
     if (entry.gated) this.#waiting++;
-    else this.#activate(entry);
+    else this.#activate(entry, "UnschedulablePodAdd");
   }
 
   /** @param mayFit the change could make it fit (its spec or labels changed) */
@@ -131,7 +163,7 @@ export class SchedulingQueue {
     entry.gated = this.#isGated(pod);
     if (entry.gated) return;
     if (entry.place === "unschedulable" && (mayFit || wasGated))
-      this.#moveOn(entry);
+      this.#moveOn(entry, "UnschedulablePodUpdate");
   }
 
   remove(key: string): void {
@@ -147,7 +179,8 @@ export class SchedulingQueue {
     const first = this.#active.pop();
     if (!first) return undefined;
     first.place = "trying";
-    first.attempts++;
+    if (first.attempts++ === 0) first.firstTriedMs = this.clock.monotonic();
+    first.refusedBy = none;
     first.missedEvents.clear();
     return first;
   }
@@ -159,7 +192,12 @@ export class SchedulingQueue {
   }
 
   /** @param hints undefined: a failure that has nothing to do with the cluster's state, to be tried again after back-off */
-  failed(entry: QueuedPod, hints: ReadonlySet<ClusterEvent> | undefined): void {
+  failed(
+    entry: QueuedPod,
+    hints: ReadonlySet<ClusterEvent> | undefined,
+    refusedBy = none,
+  ): void {
+    entry.refusedBy = refusedBy;
     if (this.#pods.get(entry.key) !== entry) return;
     entry.triedMs = this.clock.monotonic();
     entry.hints = hints;
@@ -167,11 +205,12 @@ export class SchedulingQueue {
     const missed =
       !hints || [...entry.missedEvents].some((event) => hints.has(event));
     entry.place = missed ? "backoff" : "unschedulable";
+    this.#onQueued(entry.place, "ScheduleAttemptFailure");
     this.#arm(this.#dueMs(entry));
   }
 
-  /** Something happened that may make waiting pods fit. */
-  notify(event: ClusterEvent): void {
+  /** Something happened that may make waiting pods fit. @param name the reference's, where it says more */
+  notify(event: ClusterEvent, name = eventNames[event]): void {
     if (this.#pods.size === this.#active.size) return;
     for (const entry of this.#pods.values()) {
       if (entry.place === "trying") entry.missedEvents.add(event);
@@ -180,24 +219,26 @@ export class SchedulingQueue {
         !entry.gated &&
         (!entry.hints || entry.hints.has(event))
       )
-        this.#moveOn(entry);
+        this.#moveOn(entry, name);
     }
   }
 
   /** From unschedulable to back-off, or to active when its back-off is over. */
-  #moveOn(entry: QueuedPod): void {
+  #moveOn(entry: QueuedPod, event: string): void {
     const dueMs = entry.triedMs + this.#waitMs(entry);
     if (dueMs <= this.clock.monotonic()) {
       this.#waiting--;
-      this.#activate(entry);
+      this.#activate(entry, event);
     } else {
       entry.place = "backoff";
+      this.#onQueued("backoff", event);
       this.#arm(dueMs);
     }
   }
 
-  #activate(entry: QueuedPod): void {
+  #activate(entry: QueuedPod, event: string): void {
     entry.place = "active";
+    this.#onQueued("active", event);
     this.#active.push(entry);
     this.onActive();
   }
@@ -237,7 +278,12 @@ export class SchedulingQueue {
       const dueMs = this.#dueMs(entry);
       if (dueMs <= nowMs + 1) {
         this.#waiting--;
-        this.#activate(entry);
+        this.#activate(
+          entry,
+          entry.place === "backoff"
+            ? "BackoffComplete"
+            : "UnschedulableTimeout",
+        );
       } else nextMs = Math.min(nextMs, dueMs);
     }
     if (nextMs < Infinity) this.#arm(nextMs);

@@ -70,13 +70,16 @@ export class StateFeed {
     );
     // Only read when a pod finds no node.
     client.informer(podDisruptionBudgets);
-    const volumesMoved = (): void => queue.notify("volume");
-    for (const ref of volumeResources)
+    for (const ref of volumeResources) {
+      const { group, kind } = ref;
+      const what = group === "" ? kind : `${group}/${kind}`;
       this.#cleanups.push(
-        client
-          .informer<KubeObject>(ref)
-          .addHandler({ onAdd: volumesMoved, onUpdate: volumesMoved }),
+        client.informer<KubeObject>(ref).addHandler({
+          onAdd: () => queue.notify("volume", `${what}Add`),
+          onUpdate: () => queue.notify("volume", `${what}Update`),
+        }),
       );
+    }
     await Promise.all([
       nodeInformer.synced(),
       podInformer.synced(),

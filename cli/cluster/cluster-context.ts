@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { ClusterPki } from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Client } from "../../client/client.ts";
+import type { PartPortOptions } from "../../http-kit/part-port.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { ApiPart } from "../parts/api/apiserver.ts";
 import type { PartMetrics } from "../parts/part-metrics.ts";
@@ -14,6 +15,8 @@ export interface PartPort {
   /** For messages. */
   readonly what: string;
   readonly metrics: PartMetrics;
+  /** Further families, by the paths under which they are shown alone. */
+  readonly moreMetrics?: PartPortOptions["moreMetrics"];
   /** Of the part, as far as they are set. */
   readonly gates: Readonly<Record<string, boolean>>;
   /** The part's own options. */

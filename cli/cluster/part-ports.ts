@@ -58,6 +58,7 @@ export class PartPorts {
       tokens: api.security.tokens,
       authorizer: api.security.authorizer,
       healthy: () => Promise.resolve(),
+      ...(port.moreMetrics ? { moreMetrics: port.moreMetrics } : {}),
       metrics: () => [...program(), ...port.metrics.families()],
       ...(filter ? { metricsFilter: filter } : {}),
       profiling: port.values.flag("profiling"),

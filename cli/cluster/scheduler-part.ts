@@ -1,5 +1,7 @@
 // The scheduler inside a composed cluster. A file of its own, so that its modules are read only where it runs.
-import { createScheduler } from "../../scheduler/scheduler.ts";
+import { createScheduler, type Scheduler } from "../../scheduler/scheduler.ts";
+import { resourcesPath } from "../../scheduler/metrics/pod-resources.ts";
+import { SchedulerMetrics } from "../../scheduler/metrics/scheduler-metrics.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
 import type { SchedulerPlan } from "../parts/scheduler/scheduler-plan.ts";
 import type { ClusterContext } from "./cluster-context.ts";
@@ -10,7 +12,10 @@ export async function startScheduler(
   plan: SchedulerPlan,
 ): Promise<void> {
   const { values, clock, logger, started } = cluster;
+  const counted = new SchedulerMetrics();
+  let current: Scheduler | undefined;
   const metrics = new PartMetrics();
+  metrics.add("scheduler", () => counted.families());
   const shared = {
     client: cluster.clientFor("system:kube-scheduler"),
     clock,
@@ -26,10 +31,9 @@ export async function startScheduler(
         configuration: plan.configuration,
         initialBackoffMs: plan.initialBackoffMs,
         maxUnschedulableMs: plan.maxUnschedulableMs,
-        onAttempt: (result, durationMs, profile, attempts) =>
-          metrics.attempt(result, durationMs, profile, attempts),
+        metrics: counted,
       });
-      metrics.followPending(() => scheduler.pending());
+      current = scheduler;
       return scheduler;
     },
   });
@@ -37,6 +41,7 @@ export async function startScheduler(
     option: "scheduler-port",
     what: "the scheduler's port",
     metrics,
+    moreMetrics: { [resourcesPath]: () => current?.podResources() ?? [] },
     gates: plan.gates,
     values: plan.values,
   });

@@ -12,6 +12,7 @@ import { clientAuthentication } from "./client-authentication.ts";
 import {
   startPartPort,
   type PartPort,
+  type PartPortOptions,
   type PortTls,
 } from "../../http-kit/part-port.ts";
 import { DependencyError } from "../options/table.ts";
@@ -45,7 +46,12 @@ function portTls(
 export async function openOwnPort(
   values: OptionValues,
   logger: Logger,
-  part: { name: string; what: string; metrics: PartMetrics },
+  part: {
+    name: string;
+    what: string;
+    metrics: PartMetrics;
+    moreMetrics?: PartPortOptions["moreMetrics"];
+  },
 ): Promise<{ stop(): Promise<void> }> {
   const access = await delegatedAccess(values, logger);
   const port = values.number("secure-port");
@@ -67,6 +73,7 @@ export async function openOwnPort(
         ...access,
         ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
         healthy: () => Promise.resolve(),
+        ...(part.moreMetrics ? { moreMetrics: part.moreMetrics } : {}),
         metrics: () => [...program(), ...part.metrics.families()],
         ...(filter ? { metricsFilter: filter } : {}),
         profiling: values.has("profiling") && values.flag("profiling"),

@@ -1,5 +1,5 @@
-// What the controllers' and the scheduler's ports show under /metrics, with the reference's names: the work queues
-// (workqueue_*) and the scheduler's attempts. Counted in plain numbers.
+// What the controllers' and the scheduler's ports show under /metrics: the work queues (workqueue_*, with the reference's
+// names), counted in plain numbers, and what the part counts itself.
 import type {
   ControllerMetrics,
   ObservedQueue,
@@ -13,7 +13,6 @@ const queueBounds = [
   1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 0.001, 0.01,
   0.1, 1, 10,
 ];
-const attemptBounds = Array.from({ length: 15 }, (_, n) => 0.001 * 2 ** n);
 
 interface QueueNumbers {
   readonly queue: ObservedQueue;
@@ -23,16 +22,15 @@ interface QueueNumbers {
   readonly worked: Histogram;
 }
 
-/** Attempts of the scheduler by result. */
-type AttemptResult = "scheduled" | "unschedulable" | "error";
-
 export class PartMetrics implements ControllerMetrics {
   readonly #queues = new Map<string, QueueNumbers>();
-  /** By profile, then by result. */
-  readonly #attempts = new Map<string, Map<AttemptResult, Histogram>>();
 
-  readonly #tries = new Histogram([1, 2, 4, 8, 16]);
-  #pending: (() => Readonly<Record<string, number>>) | undefined;
+  readonly #sources = new Map<string, () => readonly Family[]>();
+
+  /** What a part of the part counts itself; one that comes again takes the place of the one before. */
+  add(name: string, families: () => readonly Family[]): void {
+    this.#sources.set(name, families);
+  }
 
   queue(name: string, queue: ObservedQueue): WorkQueueMetrics {
     const numbers: QueueNumbers = {
@@ -51,31 +49,11 @@ export class PartMetrics implements ControllerMetrics {
     };
   }
 
-  /** @param pending pods that wait, by queue, of the scheduler that runs */
-  followPending(pending: () => Readonly<Record<string, number>>): void {
-    this.#pending = pending;
-  }
-
-  /** @param attempts of the same pod until now */
-  attempt(
-    result: AttemptResult,
-    durationMs: number,
-    profile: string,
-    attempts: number,
-  ): void {
-    if (result === "scheduled") this.#tries.observe(attempts);
-    let results = this.#attempts.get(profile);
-    if (!results) this.#attempts.set(profile, (results = new Map()));
-    let histogram = results.get(result);
-    if (!histogram) {
-      histogram = new Histogram(attemptBounds);
-      results.set(result, histogram);
-    }
-    histogram.observe(durationMs / 1000);
-  }
-
   families(): Family[] {
-    return [...this.#queueFamilies(), ...this.#attemptFamilies()];
+    return [
+      ...this.#queueFamilies(),
+      ...[...this.#sources.values()].flatMap((families) => families()),
+    ];
   }
 
   #queueFamilies(): Family[] {
@@ -133,38 +111,5 @@ export class PartMetrics implements ControllerMetrics {
         ({ worked }) => worked,
       ),
     ];
-  }
-
-  #attemptFamilies(): Family[] {
-    const attempts = new Family(
-      "scheduler_schedule_attempts_total",
-      "counter",
-      "Attempts to schedule pods, by result.",
-    );
-    const durations = new Family(
-      "scheduler_scheduling_attempt_duration_seconds",
-      "histogram",
-      "How long attempts took, binding left out.",
-    );
-    for (const [profile, results] of this.#attempts)
-      for (const [result, histogram] of results) {
-        const labels = { profile, result };
-        attempts.add(labels, histogram.count);
-        durations.addHistogram(labels, histogram);
-      }
-    const tries = new Family(
-      "scheduler_pod_scheduling_attempts",
-      "histogram",
-      "How often pods were tried until they were scheduled.",
-    );
-    if (this.#tries.count > 0) tries.addHistogram({}, this.#tries);
-    const pending = new Family(
-      "scheduler_pending_pods",
-      "gauge",
-      "Pods that wait, by queue.",
-    );
-    for (const [queue, count] of Object.entries(this.#pending?.() ?? {}))
-      pending.add({ queue }, count);
-    return [attempts, durations, tries, pending];
   }
 }

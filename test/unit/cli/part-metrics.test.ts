@@ -1,24 +1,25 @@
-// What the scheduler's port shows of pods that wait and of attempts, and that no gauge is called a total.
-import { metricsText } from "../../../api/metrics/family.ts";
+// What the ports of controllers and scheduler show of a part, and that no gauge is called a total.
+import { Family, metricsText } from "../../../api/metrics/family.ts";
 import { PartMetrics } from "../../../cli/parts/part-metrics.ts";
 import { processFamilies } from "../../../http-kit/process-metrics.ts";
 
-test("pods that wait, and how often a pod was tried", () => {
+test("the work queues, and what the part counts itself", () => {
   const metrics = new PartMetrics();
-  expect(metricsText(metrics.families())).not.toContain("scheduler_");
-  metrics.followPending(() => ({ active: 2, gated: 0 }));
-  metrics.attempt("unschedulable", 1, "default-scheduler", 1);
-  metrics.attempt("scheduled", 1, "default-scheduler", 3);
+  for (const count of [2, 3])
+    metrics.add("own", () => [
+      new Family("own_total", "counter", "Own.").add({}, count),
+    ]);
+  const queue = metrics.queue("job", { length: 2, workingForMs: [1000] });
+  queue.added();
   const text = metricsText(metrics.families());
   for (const line of [
-    'scheduler_pending_pods{queue="active"} 2',
-    'scheduler_pending_pods{queue="gated"} 0',
-    'scheduler_pod_scheduling_attempts_bucket{le="2"} 0',
-    'scheduler_pod_scheduling_attempts_bucket{le="4"} 1',
-    "scheduler_pod_scheduling_attempts_count 1",
-    'scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1',
+    'workqueue_adds_total{name="job"} 1',
+    'workqueue_depth{name="job"} 2',
+    'workqueue_unfinished_work_seconds{name="job"} 1',
+    "own_total 3",
   ])
     expect(text).toContain(`${line}\n`);
+  expect(text).not.toContain("own_total 2");
 });
 
 test("gauges of the process are not called totals", async () => {

@@ -1,3 +1,4 @@
+import { NotedAttempts } from "./noted-attempts.ts";
 import { systemClock } from "../../../api/clock.ts";
 import type { Event, Node, Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
@@ -38,7 +39,9 @@ async function start(configuration: SchedulerConfiguration) {
     clock: systemClock,
     logger: silent,
     configuration: completeConfiguration(configuration),
-    onAttempt: (result, _, profile) => attempts.push(`${profile} ${result}`),
+    metrics: new NotedAttempts(({ result, profile }) =>
+      attempts.push(`${profile} ${result}`),
+    ),
   });
   cleanups.push(async () => {
     await scheduler.stop();

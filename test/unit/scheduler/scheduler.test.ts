@@ -1,3 +1,4 @@
+import { NotedAttempts } from "./noted-attempts.ts";
 import { systemClock } from "../../../api/clock.ts";
 import type { Event, Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
@@ -61,7 +62,7 @@ test("one that is stopped while its informers sync schedules nothing", async () 
       client,
       clock: systemClock,
       logger: silent,
-      onAttempt: (result) => attempts.push(result),
+      metrics: new NotedAttempts(({ result }) => attempts.push(result)),
     });
   const stopped = make();
   const starting = stopped.start();
