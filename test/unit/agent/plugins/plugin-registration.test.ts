@@ -166,19 +166,21 @@ test.each([
 );
 
 test("a plug-in that hangs holds up no other and not the stop", async () => {
-  const handler = recorder();
-  const { directory, registration } = await registry(handler);
-  const silent = await open(
-    join(directory, "silent.sock"),
-    () => new Promise(() => undefined),
-  );
-  await eventually(() => silent.asked() > 0);
-  const good = await open(join(directory, "good.sock"), csi);
-  await eventually(() => good.notified.length === 1);
-  const begun = performance.now();
-  await registration.stop();
-  // Before the second that its answer may take is over.
-  expect(performance.now() - begun).toBeLessThan(900);
+  // A machine that stands still for a moment is forgiven; one that waits for the answer waits each time.
+  await eventually(async () => {
+    const { directory, registration } = await registry(recorder());
+    const silent = await open(
+      join(directory, "silent.sock"),
+      () => new Promise(() => undefined),
+    );
+    await eventually(() => silent.asked() > 0);
+    const good = await open(join(directory, "good.sock"), csi);
+    await eventually(() => good.notified.length === 1);
+    const begun = performance.now();
+    await registration.stop();
+    // Before the second that its answer may take is over.
+    return performance.now() - begun < 900;
+  });
 });
 
 test("hidden sockets and links are left alone", async () => {
