@@ -20,6 +20,11 @@ import { horizontalPodAutoscalers, pods } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery/resource-discovery.ts";
 import { Reconciler, type ReconcileResult } from "../reconciler.ts";
+import {
+  actionOf,
+  AutoscalerMetrics,
+  type ScaleAction,
+} from "./autoscaler-metrics.ts";
 import { AutoscalerReport } from "./autoscaler-report.ts";
 import { MetricFailure, propose } from "./metric-proposals.ts";
 import { MetricValues, noMatch } from "./metric-values.ts";
@@ -69,12 +74,15 @@ class AutoscalerController {
   readonly #values: MetricValues;
   readonly #autoscalers: Informer<HorizontalPodAutoscaler>;
   readonly #pods: Informer<Pod>;
+  readonly #metrics: AutoscalerMetrics;
   readonly #remembered = new Map<string, Remembered>();
 
   constructor(context: ControllerContext, discovery: Discovery) {
     const { client, options } = context;
     this.#context = context;
     this.#discovery = discovery;
+    this.#metrics = new AutoscalerMetrics(context.clock);
+    context.metrics?.add("autoscaler", () => this.#metrics.families());
     this.#recorder = context.recorder("horizontal-pod-autoscaler");
     this.#values = new MetricValues(client, discovery);
     this.#autoscalers = client.informer(horizontalPodAutoscalers);
@@ -107,9 +115,11 @@ class AutoscalerController {
       this.#remembered.delete(key);
       return;
     }
+    const ended = this.#metrics.began();
     try {
-      await this.#sync(key, autoscaler);
+      ended(await this.#sync(key, autoscaler));
     } catch (error) {
+      ended("none", true);
       this.reconciler.logger.warn(
         { key, reason: (error as Error).message },
         "an autoscaler's target was not scaled as its metrics ask",
@@ -120,7 +130,10 @@ class AutoscalerController {
   }
 
   /** Rejects with what kept it from scaling by all metrics; the status and events say so too. */
-  async #sync(key: string, autoscaler: HorizontalPodAutoscaler): Promise<void> {
+  async #sync(
+    key: string,
+    autoscaler: HorizontalPodAutoscaler,
+  ): Promise<ScaleAction> {
     const report = new AutoscalerReport(autoscaler, {
       ...this.#context,
       recorder: this.#recorder,
@@ -154,6 +167,7 @@ class AutoscalerController {
     }
     await report.write(target.replicas, plan.replicas, rescaled);
     if (plan.failure) throw plan.failure;
+    return actionOf(target.replicas, plan.replicas);
   }
 
   async #target({ spec, metadata }: HorizontalPodAutoscaler): Promise<Target> {
@@ -276,12 +290,15 @@ class AutoscalerController {
     let replicas = 0;
     let metric = "";
     for (const each of specs) {
+      const ended = this.#metrics.began(each.type);
       try {
         const proposal = await propose(each, context);
+        ended(actionOf(specReplicas, proposal.replicas));
         statuses.push(proposal.status);
         if (replicas === 0 || proposal.replicas > replicas)
           ({ replicas, name: metric } = proposal);
       } catch (error) {
+        ended("none", true);
         if (!(error instanceof MetricFailure)) throw error;
         failures.push(error);
         statuses.push({ type: "" });

@@ -1,6 +1,11 @@
 // Publishes the CA that signs the API server's certificate as ConfigMap kube-root-ca.crt in every active namespace, and
 // repairs it when it is changed or deleted. Pods mount it beside their token.
-import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import { ApiError, isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import {
+  Counters,
+  exponentialBounds,
+  Histograms,
+} from "../../api/metrics/counted.ts";
 import { configMaps, namespaces } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { isNamespaceTerminating } from "../workloads/pod-control.ts";
@@ -27,7 +32,42 @@ export function createRootCaPublisher(
     reconcile,
   });
 
+  const labels = ["code"];
+  const syncs = new Counters({
+    name: "root_ca_cert_publisher_sync_total",
+    help: "Syncs of namespaces, by the code that the API server answered.",
+    labels,
+  });
+  const durations = new Histograms(
+    {
+      name: "root_ca_cert_publisher_sync_duration_seconds",
+      help: "How long syncs of namespaces took, by the code that the API server answered.",
+      labels,
+    },
+    exponentialBounds(0.001, 2, 15),
+  );
+  context.metrics?.add("root-ca-publisher", () => [
+    syncs.family(),
+    durations.family(),
+  ]);
+
   async function reconcile(name: string): Promise<void> {
+    const startMs = context.clock.monotonic();
+    const ended = (code: number): void => {
+      const seconds = (context.clock.monotonic() - startMs) / 1000;
+      syncs.count(String(code));
+      durations.observe(seconds, String(code));
+    };
+    try {
+      await sync(name);
+    } catch (error) {
+      ended(error instanceof ApiError ? error.code : 500);
+      throw error;
+    }
+    ended(200);
+  }
+
+  async function sync(name: string): Promise<void> {
     const namespace = namespaceInformer.lister.get(name);
     if (!namespace || namespace.metadata.deletionTimestamp) return;
     if (namespace.status?.phase === "Terminating") return;

@@ -1,6 +1,7 @@
 // Makes Jobs at the times of a CronJob's schedule, under its concurrency policy and starting deadline; follows the Jobs it
 // made; keeps the wanted number of finished ones. One delayed key a CronJob, due at its next time. Due Jobs are planned
 // in cronjob-plan.ts; here are the informers and the writes.
+import { exponentialBounds, Histograms } from "../../api/metrics/counted.ts";
 import { formatTime } from "../../api/clock.ts";
 import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
@@ -43,9 +44,18 @@ class CronJobController {
   readonly #jobs: Informer<Job>;
   readonly #recorder: EventWriter;
 
+  readonly #skews = new Histograms(
+    {
+      name: "cronjob_controller_job_creation_skew_duration_seconds",
+      help: "How long after its time a Job was made.",
+    },
+    exponentialBounds(1, 2, 10),
+  );
+
   constructor(context: ControllerContext) {
     const { client, options } = context;
     this.#context = context;
+    context.metrics?.add("cronjob", () => [this.#skews.family()]);
     this.#cronJobs = client.informer(cronJobs);
     this.#jobs = client.informer(jobs, {
       indexes: { controller: controllerIndex },
@@ -140,6 +150,8 @@ class CronJobController {
     const resource = this.#context.client.resource(jobs);
     try {
       const job = await resource.create(jobOf(cronJob, name, dueMs));
+      const madeMs = Date.parse(job.metadata.creationTimestamp ?? "");
+      if (!Number.isNaN(madeMs)) this.#skews.observe((madeMs - dueMs) / 1000);
       this.#recorder.event(
         cronJob,
         "Normal",

@@ -7,6 +7,7 @@ import type { Pod, Service } from "../../api/types/core-v1.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { controllerReference } from "../../api/objects/owner-references.ts";
+import type { Lister } from "../../client/informer.ts";
 import {
   endpointSlices,
   nodes,
@@ -18,6 +19,7 @@ import { isNamespaceTerminating } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
 import { ServiceHints } from "./service-hints.ts";
 import { isHeadless, mayServe } from "./service-pods.ts";
+import { SliceMetrics } from "./slice-metrics.ts";
 import { planSlices } from "./slice-plan.ts";
 import { TriggerTimes, withTriggerTime } from "./trigger-times.ts";
 import {
@@ -53,8 +55,10 @@ export function createEndpointSliceController(
     name: "endpointslice-controller",
     context,
     concurrency: options.concurrentServiceEndpointSyncs,
-    reconcile,
+    reconcile: (key) => metrics.sync(() => reconcile(key)),
   });
+  const metrics = new SliceMetrics();
+  context.metrics?.add("endpointslice", () => metrics.families());
   const { queue } = reconciler;
   const triggers = new TriggerTimes();
   const hints = new ServiceHints(
@@ -74,6 +78,7 @@ export function createEndpointSliceController(
     // Those of a deleted service go with it by their owner reference.
     if (!service) {
       hints.forget(key);
+      metrics.forget(key);
       return triggers.forget(key);
     }
     if (service.metadata.deletionTimestamp) return;
@@ -81,7 +86,7 @@ export function createEndpointSliceController(
       for (const slice of existing) await remove(slice);
       return;
     }
-    const serving = servingPods(service);
+    const serving = servingPods(service, podInformer.lister);
     const time = triggers.next(key, service, serving);
     const wanted = wantedGroups(service, serving, (nodeName) =>
       nodeInformer.lister.get(nodeName),
@@ -93,31 +98,34 @@ export function createEndpointSliceController(
       (slice) => withMeta(slice, service),
     );
     hints.apply(key, service, plan, existing);
+    metrics.planned(key, service, wanted, plan, {
+      existing: existing.length,
+      maxPerSlice: options.maxEndpointsPerSlice,
+    });
     const resource = client.resource(endpointSlices);
-    for (const slice of plan.update)
+    for (const slice of plan.update) {
       await resource.update(stamped(slice, time));
+      metrics.written("update");
+    }
     for (const part of plan.create) {
       try {
         await resource.create(stamped(newSlice(service, part), time));
+        metrics.written("create");
       } catch (error) {
         if (isNamespaceTerminating(error)) return;
         throw error;
       }
     }
     for (const slice of plan.delete) await remove(slice);
-  }
-
-  function servingPods({ metadata, spec }: Service): Pod[] {
-    const selector = selectorFromMap(spec.selector);
-    return podInformer.lister
-      .list(metadata.namespace)
-      .filter((pod) => mayServe(pod) && selector.matches(pod.metadata.labels));
+    const { length } = [...plan.update, ...plan.create, ...plan.delete];
+    metrics.changed(service, length, asksForHints(service));
   }
 
   async function remove(slice: EndpointSlice): Promise<void> {
     const { name, namespace } = slice.metadata;
     try {
       await client.resource(endpointSlices).delete(name, namespace);
+      metrics.written("delete");
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -152,6 +160,13 @@ export function createEndpointSliceController(
     },
     onDelete: () => hints.nodesMoved(),
   });
+}
+
+function servingPods({ metadata, spec }: Service, lister: Lister<Pod>): Pod[] {
+  const selector = selectorFromMap(spec.selector);
+  return lister
+    .list(metadata.namespace)
+    .filter((pod) => mayServe(pod) && selector.matches(pod.metadata.labels));
 }
 
 function labelsFor(service: Service): Record<string, string> {

@@ -19,6 +19,9 @@ export interface SlicePlan {
   create: Pick<EndpointSlice, "addressType" | "ports" | "endpoints">[];
   update: EndpointSlice[];
   delete: EndpointSlice[];
+  /** Endpoints that are in no slice yet, and those of slices that are wanted no more. */
+  added: number;
+  removed: number;
 }
 
 /** The same endpoint in different slices, and before and after a change. */
@@ -32,7 +35,10 @@ export function planSlices(
   maxPerSlice: number,
   meta: (slice: EndpointSlice) => EndpointSlice,
 ): SlicePlan {
-  const plan: SlicePlan = { create: [], update: [], delete: [] };
+  const plan: SlicePlan = {
+    ...{ create: [], update: [], delete: [] },
+    ...{ added: 0, removed: 0 },
+  };
   const left = new Set(existing);
   for (const group of wanted) {
     const slices = existing.filter(
@@ -44,6 +50,7 @@ export function planSlices(
     for (const slice of slices) left.delete(slice);
     planGroup(group, slices, maxPerSlice, meta, plan);
   }
+  for (const { endpoints } of left) plan.removed += endpoints?.length ?? 0;
   plan.delete.push(...left);
   return plan;
 }
@@ -65,6 +72,7 @@ function planGroup(
       const now = missing.get(endpointIdentity(old));
       if (!now) {
         changed = true;
+        plan.removed++;
         continue;
       }
       missing.delete(endpointIdentity(old));
@@ -74,6 +82,7 @@ function planGroup(
     return { slice, kept, changed };
   });
   const rest = [...missing.values()];
+  plan.added += rest.length;
   // Slices that are written anyway first, then the fullest that has room.
   const order = [...contents].sort(
     (a, b) =>

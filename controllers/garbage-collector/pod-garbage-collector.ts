@@ -2,10 +2,12 @@
 // that a node may come back), and terminating ones that never had a node.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
+import { Counters } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { nodes, pods } from "../../client/resources.ts";
+import type { Client } from "../../client/client.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import { Reconciler } from "../reconciler.ts";
@@ -14,6 +16,25 @@ import type { ReconcileResult } from "../reconciler.ts";
 const nodeQuarantineMs = 40_000;
 const terminatedKey = "terminated";
 const nodePrefix = "node:";
+
+function deletionMetrics({ metrics }: ControllerContext) {
+  const labels = ["namespace", "reason"];
+  const deletions = new Counters({
+    name: "pod_gc_collector_force_delete_pods_total",
+    help: "Pods that were deleted without their node's agent.",
+    labels,
+  });
+  const failures = new Counters({
+    name: "pod_gc_collector_force_delete_pod_errors_total",
+    help: "Pods that could not be deleted without their node's agent.",
+    labels,
+  });
+  metrics?.add("pod-garbage-collector", () => [
+    deletions.family(),
+    failures.family(),
+  ]);
+  return { deletions, failures };
+}
 
 export function createPodGarbageCollector(
   context: ControllerContext,
@@ -36,6 +57,7 @@ export function createPodGarbageCollector(
     },
   });
   const { queue } = reconciler;
+  const { deletions, failures } = deletionMetrics(context);
 
   async function collectTerminated(): Promise<void> {
     const surplus = terminated.size - threshold;
@@ -45,7 +67,7 @@ export function createPodGarbageCollector(
       return podInformer.lister.get(name, namespace) ?? [];
     });
     for (const pod of candidates.sort(evictedThenOldest).slice(0, surplus))
-      await remove(pod);
+      await remove(pod, "terminated");
   }
 
   async function collectOrphans(nodeName: string): Promise<ReconcileResult> {
@@ -59,7 +81,7 @@ export function createPodGarbageCollector(
       if (!isNotFound(error)) throw error;
     }
     for (const pod of orphans)
-      await remove(pod, {
+      await remove(pod, "orphaned", {
         type: "DisruptionTarget",
         status: "True",
         reason: "DeletionByPodGC",
@@ -72,36 +94,21 @@ export function createPodGarbageCollector(
     const { name, namespace } = splitKey(key);
     const pod = podInformer.lister.get(name, namespace);
     if (pod?.metadata.deletionTimestamp && !pod.spec.nodeName)
-      await remove(pod);
+      await remove(pod, "unscheduled");
   }
 
-  /** Ends the pod without asking anybody; what was not over counts as failed. */
-  async function remove(pod: Pod, condition?: object): Promise<void> {
-    const { name, namespace, uid } = pod.metadata;
-    const resource = client.resource(pods);
+  async function remove(
+    pod: Pod,
+    reason: "terminated" | "orphaned" | "unscheduled",
+    condition?: object,
+  ): Promise<void> {
+    const { namespace = "" } = pod.metadata;
     try {
-      if (!isPodTerminal(pod))
-        await resource.patch(
-          name,
-          namespace,
-          {
-            type: "strategic",
-            body: {
-              metadata: { uid },
-              status: {
-                phase: "Failed",
-                ...(condition ? { conditions: [condition] } : {}),
-              },
-            },
-          },
-          { subresource: "status" },
-        );
-      await resource.delete(name, namespace, {
-        gracePeriodSeconds: 0,
-        ...(uid ? { preconditions: { uid } } : {}),
-      });
+      await end(client, pod, condition);
+      deletions.count(namespace, reason);
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      failures.count(namespace, reason);
+      throw error;
     }
   }
 
@@ -136,4 +143,38 @@ function evictedThenOldest(a: Pod, b: Pod): number {
   const isOlder =
     (a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "");
   return rank(a) - rank(b) || (isOlder ? -1 : 1);
+}
+
+/** Ends the pod without its agent; what was not over counts as failed. */
+async function end(
+  client: Client,
+  pod: Pod,
+  condition: object | undefined,
+): Promise<void> {
+  const { name, namespace, uid } = pod.metadata;
+  const resource = client.resource(pods);
+  try {
+    if (!isPodTerminal(pod))
+      await resource.patch(
+        name,
+        namespace,
+        {
+          type: "strategic",
+          body: {
+            metadata: { uid },
+            status: {
+              phase: "Failed",
+              ...(condition ? { conditions: [condition] } : {}),
+            },
+          },
+        },
+        { subresource: "status" },
+      );
+    await resource.delete(name, namespace, {
+      gracePeriodSeconds: 0,
+      ...(uid ? { preconditions: { uid } } : {}),
+    });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }

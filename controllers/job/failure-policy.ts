@@ -3,8 +3,8 @@ import type { Job, PodFailurePolicyRule } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 
 type FailureVerdict =
-  | { action: "Count" | "Ignore" | "FailIndex" }
-  | { action: "FailJob"; message: string };
+  | { action: "Count" | "Ignore" | "FailIndex"; matched: boolean }
+  | { action: "FailJob"; message: string; matched: true };
 
 export function failureVerdict(job: Job, pod: Pod): FailureVerdict {
   const rules = job.spec.podFailurePolicy?.rules ?? [];
@@ -15,12 +15,14 @@ export function failureVerdict(job: Job, pod: Pod): FailureVerdict {
     if (action === "FailJob")
       return {
         action,
+        matched: true,
         message: `${match} matching FailJob rule at index ${index}`,
       };
-    if (action === "Ignore" || action === "FailIndex") return { action };
-    return { action: "Count" };
+    if (action === "Ignore" || action === "FailIndex")
+      return { action, matched: true };
+    return { action: "Count", matched: true };
   }
-  return { action: "Count" };
+  return { action: "Count", matched: false };
 }
 
 /** A text of what matched. */

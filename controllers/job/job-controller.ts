@@ -18,10 +18,11 @@ import { candidatesOf, claimObjects } from "../workloads/adoption.ts";
 import { Expectations } from "../workloads/expectations.ts";
 import { controllerIndex } from "../workloads/informer-indexes.ts";
 import { recordAll } from "../workloads/planned-event.ts";
-import { createPodControl } from "../workloads/pod-control.ts";
+import { createPodControl, type PodControl } from "../workloads/pod-control.ts";
 import { PodWriter } from "../workloads/pod-writes.ts";
 import { sameStatus } from "../workloads/status-equality.ts";
 import { isFinished } from "./job-conditions.ts";
+import { JobMetrics } from "./job-metrics.ts";
 import { planJob } from "./job-plan.ts";
 import { trackingFinalizer } from "./job-pod.ts";
 
@@ -39,6 +40,7 @@ class JobController {
   readonly #recorder: EventWriter;
   readonly #expectations: Expectations;
   readonly #podWriter: PodWriter;
+  readonly #metrics: JobMetrics;
 
   constructor(context: ControllerContext) {
     const { client, clock, options } = context;
@@ -49,8 +51,10 @@ class JobController {
     });
     this.#recorder = context.recorder("job-controller");
     this.#expectations = new Expectations(clock);
+    this.#metrics = new JobMetrics(clock);
+    context.metrics?.add("job", () => this.#metrics.families());
     this.#podWriter = new PodWriter(
-      createPodControl(client, this.#recorder),
+      this.#counting(createPodControl(client, this.#recorder)),
       this.#expectations,
     );
     this.reconciler = new Reconciler({
@@ -69,10 +73,21 @@ class JobController {
     if (job.spec.managedBy && job.spec.managedBy !== ownName) return;
     if (isFinished(job) || job.metadata.deletionTimestamp)
       return this.#releaseAll(this.#podsOf(job));
+    return this.#metrics.timed(job, (does) => this.#sync(key, job, does));
+  }
+
+  async #sync(
+    key: string,
+    job: Job,
+    does: (action: "tracking" | "pods_created" | "pods_deleted") => void,
+  ): Promise<ReconcileResult> {
     // Asked before adoption takes its time: pods seen meanwhile are not among the pods looked at here.
     const mayManage = this.#expectations.satisfied(key);
     const owned = await this.#claim(job);
     const plan = planJob(job, owned, this.#context.clock.now(), mayManage);
+    if (mayManage)
+      if (plan.create.length > 0) does("pods_created");
+      else does(plan.remove.length > 0 ? "pods_deleted" : "tracking");
     recordAll(this.#recorder, job, plan.events);
     const failure = await this.#podWriter.apply(key, job, plan);
     const counted = plan.pending
@@ -80,10 +95,31 @@ class JobController {
       : job;
     await this.#releaseAll(plan.release);
     await this.#writeStatus(counted, plan.status);
-    if (plan.finished) recordAll(this.#recorder, job, [plan.finished]);
+    if (plan.pending) this.#metrics.counted(job, job.status, plan.status);
+    for (const action of plan.policyActions) this.#metrics.handled(action);
+    if (plan.finished) {
+      recordAll(this.#recorder, job, [plan.finished]);
+      this.#metrics.finished(job, plan.status);
+    }
     if (failure !== undefined) throw failure;
     const { requeueAfterMs } = plan;
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+  }
+
+  #counting(control: PodControl): PodControl {
+    return {
+      create: async (pod, owner) => {
+        try {
+          const made = await control.create(pod, owner);
+          this.#metrics.made(owner as Job, true);
+          return made;
+        } catch (error) {
+          this.#metrics.made(owner as Job, false);
+          throw error;
+        }
+      },
+      delete: (pod, owner) => control.delete(pod, owner),
+    };
   }
 
   #podsOf(job: Job): readonly Pod[] {
@@ -138,16 +174,24 @@ class JobController {
     const expectations = this.#expectations;
     this.reconciler
       .watch(this.#jobs, {
-        onAdd: (job) => queue.add(objectKey(job)),
+        onAdd: (job) => {
+          const { managedBy } = job.spec;
+          if (managedBy && managedBy !== ownName)
+            this.#metrics.managedElsewhere(managedBy);
+          queue.add(objectKey(job));
+        },
         onUpdate: (_, job) => queue.add(objectKey(job)),
         onDelete: (job) => {
           for (const pod of this.#podsOf(job)) this.#look(pod);
         },
       })
       .watch(this.#pods, {
-        onAdd: (pod) =>
-          this.#look(pod, (key) => expectations.creationObserved(key)),
+        onAdd: (pod) => {
+          this.#metrics.podChanged(undefined, pod);
+          this.#look(pod, (key) => expectations.creationObserved(key));
+        },
         onUpdate: (old, pod) => {
+          this.#metrics.podChanged(old, pod);
           if (controllerOf(old)?.uid !== controllerOf(pod)?.uid)
             this.#look(old);
           this.#look(pod, (key) => {
@@ -155,10 +199,12 @@ class JobController {
               expectations.deletionObserved(key, pod.metadata.uid ?? "");
           });
         },
-        onDelete: (pod) =>
+        onDelete: (pod) => {
+          this.#metrics.podChanged(pod, undefined);
           this.#look(pod, (key) =>
             expectations.deletionObserved(key, pod.metadata.uid ?? ""),
-          ),
+          );
+        },
       });
   }
 

@@ -35,6 +35,8 @@ interface JobPlan extends PodWrites {
   /** Recorded when the status is written. */
   readonly finished: PlannedEvent | undefined;
   readonly requeueAfterMs: number | undefined;
+  /** What rules of podFailurePolicy say of pods that are counted by this. */
+  readonly policyActions: readonly string[];
 }
 
 /** @param mayManage whether all earlier creates and deletes have been seen, so that the pods can be counted on */
@@ -60,6 +62,7 @@ export function planJob(
       ? podWrites(job, tally, ending, waitMs <= 0)
       : { create: [], remove: [] }),
     events,
+    policyActions: tally.policyActions,
     ...statusWrites(job, withOutcome(started, outcome, nowMs), tally, {
       outcome,
       nowMs,

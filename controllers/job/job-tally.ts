@@ -20,6 +20,8 @@ export interface Tally {
   readonly failedIndexes: Set<number>;
   /** Ended pods that still carry the finalizer. */
   readonly uncounted: { succeeded: Pod[]; failed: Pod[]; ignored: Pod[] };
+  /** Of rules of podFailurePolicy that matched pods which are not counted yet. */
+  readonly policyActions: string[];
   /** Why podFailurePolicy ends the Job. */
   policyFailure: string | undefined;
   /** Epoch ms; 0: no pod has failed. */
@@ -41,6 +43,7 @@ export function tallyOf(job: Job, owned: readonly Pod[]): Tally {
     succeededIndexes: parseIndexes(job.status?.completedIndexes),
     failedIndexes: parseIndexes(job.status?.failedIndexes),
     uncounted: { succeeded: [], failed: [], ignored: [] },
+    policyActions: [],
     policyFailure: undefined,
     lastFailureMs: 0,
   };
@@ -95,6 +98,7 @@ function addFailure(
   const index = completionIndex(pod);
   tally.lastFailureMs = Math.max(tally.lastFailureMs, endMs(pod));
   const verdict = failureVerdict(job, pod);
+  if (isNew && verdict.matched) tally.policyActions.push(verdict.action);
   if (verdict.action === "FailJob") tally.policyFailure ??= verdict.message;
   if (verdict.action === "FailIndex" && index >= 0)
     tally.failedIndexes.add(index);

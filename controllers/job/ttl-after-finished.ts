@@ -1,5 +1,6 @@
 // Deletes finished Jobs when their ttlSecondsAfterFinished is over.
 import { isNotFound } from "../../api/errors.ts";
+import { exponentialBounds, Histograms } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { Job } from "../../api/types/batch-v1.ts";
 import { jobs } from "../../client/resources.ts";
@@ -28,6 +29,15 @@ export function createTtlAfterFinishedController(
     reconcile,
   });
 
+  const deletions = new Histograms(
+    {
+      name: "ttl_after_finished_controller_job_deletion_duration_seconds",
+      help: "How long after its time was over a Job was deleted.",
+    },
+    exponentialBounds(0.1, 2, 14),
+  );
+  context.metrics?.add("ttl-after-finished", () => [deletions.family()]);
+
   async function reconcile(key: string): Promise<ReconcileResult> {
     const { name, namespace } = splitKey(key);
     const job = informer.lister.get(name, namespace);
@@ -36,7 +46,8 @@ export function createTtlAfterFinishedController(
       return;
     const endedMs = finishedMs(job);
     if (endedMs === undefined) return;
-    const leftMs = endedMs + ttlSeconds * 1000 - clock.now();
+    const dueMs = endedMs + ttlSeconds * 1000;
+    const leftMs = dueMs - clock.now();
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const { uid } = job.metadata;
     try {
@@ -44,6 +55,7 @@ export function createTtlAfterFinishedController(
         propagationPolicy: "Foreground",
         ...(uid ? { preconditions: { uid } } : {}),
       });
+      deletions.observe((clock.now() - dueMs) / 1000);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

@@ -23,6 +23,7 @@ import {
   unreachableTaint,
   wantedTaints,
 } from "./node-conditions.ts";
+import { NodeMetrics } from "./node-metrics.ts";
 import { ZoneEvictions } from "./zone-eviction.ts";
 
 const leaseNamespace = "kube-node-lease";
@@ -43,6 +44,7 @@ class NodeLifecycle {
   readonly #pods: Informer<Pod>;
   readonly #recorder: EventWriter;
   readonly #evictions: ZoneEvictions;
+  readonly #metrics: NodeMetrics;
   /** Node → monotonic ms of its last sign of life. */
   readonly #heard = new Map<string, number>();
 
@@ -54,6 +56,8 @@ class NodeLifecycle {
     this.#pods = client.informer(pods, { indexes: { node: nodeNameIndex } });
     this.#recorder = context.recorder("node-controller");
     this.#evictions = new ZoneEvictions(clock, options);
+    this.#metrics = new NodeMetrics(() => this.#nodes.lister.list());
+    context.metrics?.add("node", () => this.#metrics.families());
     this.reconciler = new Reconciler({
       name: "node-lifecycle-controller",
       context,
@@ -73,7 +77,9 @@ class NodeLifecycle {
         : options.nodeMonitorGracePeriodMs;
     const silentMs = clock.monotonic() - (this.#heard.get(name) ?? 0);
     const isSilent = silentMs >= graceMs;
+    const startMs = clock.monotonic();
     const node = isSilent ? await this.#markSilent(observed) : observed;
+    this.#metrics.updated((clock.monotonic() - startMs) / 1000);
     const status = readyStatus(node);
     const isDown = status !== undefined && status !== "True";
     if (isDown) await this.#markPods(name);
@@ -145,11 +151,13 @@ class NodeLifecycle {
   #mayEvict(node: Node): boolean {
     const key =
       readyStatus(node) === "False" ? notReadyTaint : unreachableTaint;
-    return (
-      node.spec.taints?.some(
-        (taint) => taint.effect === "NoExecute" && taint.key === key,
-      ) || this.#evictions.tryTake(node, this.#nodes.lister.list())
+    const isTainted = node.spec.taints?.some(
+      (taint) => taint.effect === "NoExecute" && taint.key === key,
     );
+    if (isTainted) return true;
+    const may = this.#evictions.tryTake(node, this.#nodes.lister.list());
+    if (may) this.#metrics.evicted(node);
+    return may;
   }
 
   async #writeTaints(node: Node, evict: boolean): Promise<void> {

@@ -2,6 +2,7 @@
 // over, counted from when the taint was first seen beside the pod. Taken back when the taint goes in time.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
+import { Counters, Histograms } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { Pod, Taint } from "../../api/types/core-v1.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
@@ -11,6 +12,22 @@ import type { Controller, ControllerContext } from "../context.ts";
 import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+
+function evictionMetrics({ metrics }: ControllerContext) {
+  const deletions = new Counters({
+    name: "taint_eviction_controller_pod_deletions_total",
+    help: "Pods deleted for taints of their nodes.",
+  });
+  const waits = new Histograms(
+    {
+      name: "taint_eviction_controller_pod_deletion_duration_seconds",
+      help: "How long after a taint's time was over a pod was deleted.",
+    },
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
+  );
+  metrics?.add("taint-eviction", () => [deletions.family(), waits.family()]);
+  return { deletions, waits };
+}
 
 export function createTaintEvictionController(
   context: ControllerContext,
@@ -30,6 +47,8 @@ export function createTaintEvictionController(
     reconcile,
   });
   const { queue } = reconciler;
+
+  const { deletions, waits } = evictionMetrics(context);
 
   async function reconcile(key: string): Promise<ReconcileResult> {
     const { namespace, name } = splitKey(key);
@@ -51,13 +70,17 @@ export function createTaintEvictionController(
       return;
     }
     const nowMs = clock.monotonic();
+    let dueMs = nowMs;
     if (delayMs > 0) {
       if (!since.has(uid)) since.set(uid, nowMs);
-      const leftMs = since.get(uid)! + delayMs - nowMs;
+      dueMs = since.get(uid)! + delayMs;
+      const leftMs = dueMs - nowMs;
       if (leftMs > 0) return { requeueAfterMs: leftMs };
     }
     since.delete(uid);
     await evict(pod);
+    deletions.count();
+    waits.observe((clock.monotonic() - dueMs) / 1000);
   }
 
   async function evict(pod: Pod): Promise<void> {
@@ -75,20 +98,7 @@ export function createTaintEvictionController(
         namespace,
         {
           type: "strategic",
-          body: {
-            metadata: { uid },
-            status: {
-              conditions: [
-                {
-                  type: "DisruptionTarget",
-                  status: "True",
-                  reason: "DeletionByTaintManager",
-                  message: "Taint manager: deleting due to NoExecute taint",
-                  lastTransitionTime: formatTime(clock.now()),
-                },
-              ],
-            },
-          },
+          body: disruption(uid, clock.now()),
         },
         { subresource: "status" },
       );
@@ -153,3 +163,19 @@ function graceOf(pod: Pod, taints: readonly Taint[]): number | undefined {
   }
   return graceMs;
 }
+
+/** What is written of the pod before it is deleted. */
+const disruption = (uid: string | undefined, nowMs: number): object => ({
+  metadata: { uid },
+  status: {
+    conditions: [
+      {
+        type: "DisruptionTarget",
+        status: "True",
+        reason: "DeletionByTaintManager",
+        message: "Taint manager: deleting due to NoExecute taint",
+        lastTransitionTime: formatTime(nowMs),
+      },
+    ],
+  },
+});

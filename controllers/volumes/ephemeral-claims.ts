@@ -1,5 +1,6 @@
 // Claims of generic ephemeral volumes: each is made after its pod, which owns it, so that the garbage collector removes
 // it with the pod. A claim of that name with another owner is never used.
+import { Counters } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import { isOwnedByPod } from "../../api/objects/volumes/pod-claims.ts";
 import type {
@@ -18,6 +19,18 @@ export function createEphemeralVolumeController(
   const podInformer = client.informer(pods);
   const claims = client.informer(persistentVolumeClaims);
   const recorder = context.recorder("ephemeral_volume");
+  const tries = new Counters({
+    name: "ephemeral_volume_controller_create_total",
+    help: "Claims of ephemeral volumes that were tried to be made.",
+  });
+  const failures = new Counters({
+    name: "ephemeral_volume_controller_create_failures_total",
+    help: "Claims of ephemeral volumes that could not be made.",
+  });
+  context.metrics?.add("ephemeral-volume", () => [
+    tries.family(),
+    failures.family(),
+  ]);
   const create = async (pod: Pod, volume: Volume): Promise<void> => {
     const wanted = claimOf(pod, volume);
     const known = claims.lister.get(
@@ -29,7 +42,13 @@ export function createEphemeralVolumeController(
       throw new Error(
         `PVC ${objectKey(known)} was not created for pod ${objectKey(pod)} (pod is not owner)`,
       );
-    await client.resource(persistentVolumeClaims).create(wanted);
+    tries.count();
+    try {
+      await client.resource(persistentVolumeClaims).create(wanted);
+    } catch (error) {
+      failures.count();
+      throw error;
+    }
   };
   const reconciler: Reconciler = new Reconciler({
     name: "ephemeral-volume-controller",

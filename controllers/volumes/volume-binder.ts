@@ -25,6 +25,7 @@ import {
 import type { StorageClass } from "../../api/types/storage-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventWriter } from "../../client/event-recorder.ts";
+import { volumeCounts } from "./volume-counts.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import {
@@ -73,6 +74,9 @@ class VolumeBinder {
     this.#client = client;
     this.#claims = client.informer(persistentVolumeClaims);
     this.#volumes = client.informer(persistentVolumes);
+    context.metrics?.add("persistentvolume-binder", () =>
+      volumeCounts(this.#volumes.lister.list(), this.#claims.lister.list()),
+    );
     this.#classes = client.informer(storageClasses);
     this.#nodes = client.informer(nodes);
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });

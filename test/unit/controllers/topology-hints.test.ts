@@ -226,6 +226,8 @@ describe("giving up", () => {
       ],
       update: [],
       delete: [],
+      added: 0,
+      removed: 0,
     };
     return topology
       .assign("default/s", "IPv4", plan, [])
