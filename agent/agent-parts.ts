@@ -15,6 +15,7 @@ import type { Housekeeping } from "./housekeeping.ts";
 import type { ArchiveDirectory } from "./images/archive-directory.ts";
 import type { LogRotation } from "./logs/log-rotation.ts";
 import type { MetricSources } from "./metrics/metric-sources.ts";
+import type { PodMetrics } from "./metrics/pod-metrics.ts";
 import type { NodeLease } from "./node/lease.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
 import type { PressureControl } from "./node/pressure.ts";
@@ -59,6 +60,7 @@ export interface Ground {
   /** Who serves a type of plug-in registers its handler before the agent starts. */
   readonly plugins: PluginRegistration;
   readonly metrics: MetricSources;
+  readonly podMetrics: PodMetrics;
   readonly podNetwork: AgentOptions["podNetwork"];
 }
 

@@ -16,6 +16,8 @@ import { isGateOn } from "./config/feature-gates.ts";
 import { allSinks, logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { MetricSources } from "./metrics/metric-sources.ts";
+import { PodMetrics } from "./metrics/pod-metrics.ts";
+import { workerFamilies } from "./metrics/worker-families.ts";
 import { RuntimeMetrics } from "./metrics/observed-runtime.ts";
 import { NodeLease } from "./node/lease.ts";
 import { NodeAdmission } from "./node/node-admission.ts";
@@ -69,6 +71,13 @@ export function wireAgent(options: AgentOptions): AgentParts {
   });
   const workers = new PodWorkers(
     workersContext(ground, reporting, rooms, admission),
+  );
+  ground.metrics.add(() =>
+    workerFamilies(
+      workers.list(),
+      workers.live(),
+      reporting.reports.mirrors?.size,
+    ),
   );
   rooms.changes.onEvery((uid) => workers.wake(uid));
   const parts = { ...ground, ...reporting, ...rooms, workers };
@@ -159,6 +168,8 @@ function wireGround(options: AgentOptions): Ground {
   const metrics = new MetricSources();
   const calls = new RuntimeMetrics();
   metrics.add(() => calls.families());
+  const podMetrics = new PodMetrics();
+  metrics.add(() => podMetrics.families());
   return {
     settings,
     runtime: calls.observe(options.runtime),
@@ -171,7 +182,7 @@ function wireGround(options: AgentOptions): Ground {
     events,
     objects,
     plugins,
-    metrics,
+    ...{ metrics, podMetrics },
     podNetwork: options.podNetwork,
   };
 }
@@ -190,6 +201,7 @@ function wireReporting(
     client,
     local,
     nodeOwner: () => node.owner,
+    metrics: ground.podMetrics,
     clock,
     logger,
   });
@@ -218,6 +230,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     logger,
     lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: (uid) => changes.notify(uid),
+    metrics: ground.podMetrics,
     onSandboxes: () =>
       podNetwork?.present(
         networkedSandboxes(runtimePods, config.rootDirectory),

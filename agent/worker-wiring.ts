@@ -75,6 +75,7 @@ export function workersContext(
       restartBackOff,
       ending: end,
       logger,
+      metrics: ground.podMetrics,
     },
     volumes,
     claims,
@@ -130,8 +131,9 @@ export function workersContext(
       resize,
       nodeIPs,
       clock,
+      metrics: ground.podMetrics,
     },
-    ...{ clock, logger, tracer },
+    ...{ clock, logger, tracer, metrics: ground.podMetrics },
   };
 }
 
@@ -175,6 +177,7 @@ function wireImages(ground: Ground): ImageManager {
     credentials: (pod, image) => credentials.find(pod, image),
     mayPull: pullLimit(clock, config.registryQps, config.registryBurst),
     progress: new PullProgress({ runtime, clock, logger }),
+    metrics: ground.podMetrics,
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type SandboxConfig,
 } from "../../cri/runtime.ts";
 import { pullFailureText } from "../../cri/runtime-error-text.ts";
+import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
 import { Turns } from "../pacing/turns.ts";
@@ -40,6 +41,7 @@ interface ImageManagerOptions {
   /** Called before a pull; throws when there are too many at the moment. */
   mayPull: () => void;
   progress: Pick<PullProgress, "begin">;
+  metrics?: Pick<PodMetrics, "pulled"> | undefined;
 }
 
 export class ImageManager {
@@ -135,11 +137,18 @@ export class ImageManager {
       `Pulling image "${reference}"`,
     );
     const startedMs = clock.monotonic();
+    const fromMs = clock.now();
     try {
       const resolved = await this.#pull(image, pod, sandbox);
       this.#failures.delete(key);
       this.#backOff.reset(key);
       const summary = await runtime.imageStatus(resolved);
+      const times = { fromMs, toMs: clock.now() };
+      this.#options.metrics?.pulled(
+        pod.metadata.uid ?? "",
+        summary?.sizeBytes ?? 0,
+        times,
+      );
       const took = `${((clock.monotonic() - startedMs) / 1000).toFixed(3)}s`;
       events.container(
         pod,

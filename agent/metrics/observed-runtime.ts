@@ -1,4 +1,9 @@
 // The container runtime with its calls counted and timed, under the reference's names of operations.
+import {
+  Counters,
+  Histograms,
+  usualSeconds,
+} from "../../api/metrics/counted.ts";
 import { Family } from "../../api/metrics/family.ts";
 import { Histogram } from "../../api/metrics/histogram.ts";
 import type { Runtime } from "../../cri/runtime.ts";
@@ -41,7 +46,25 @@ interface Counted {
   readonly durations: Histogram;
 }
 
+const sandboxOperation = "run_podsandbox";
+const handlerOf = ([, handler]: readonly unknown[]): string =>
+  typeof handler === "string" ? handler : "";
+const handlerLabels = ["runtime_handler"];
+
 export class RuntimeMetrics {
+  readonly #sandboxes = new Histograms(
+    {
+      name: "kubelet_run_podsandbox_duration_seconds",
+      help: "[ALPHA] How long making pods' sandboxes took, by the runtime's handler.",
+      labels: handlerLabels,
+    },
+    usualSeconds,
+  );
+  readonly #sandboxErrors = new Counters({
+    name: "kubelet_run_podsandbox_errors_total",
+    help: "[ALPHA] Sandboxes of pods that could not be made, by the runtime's handler.",
+    labels: handlerLabels,
+  });
   readonly #counted = new Map<string, Counted>();
 
   /** The same runtime; only what `operations` names is looked at. */
@@ -78,9 +101,14 @@ export class RuntimeMetrics {
         return await call(...args);
       } catch (error) {
         counted.errors++;
+        if (operation === sandboxOperation)
+          this.#sandboxErrors.count(handlerOf(args));
         throw error;
       } finally {
-        counted.durations.observe((performance.now() - startMs) / 1000);
+        const seconds = (performance.now() - startMs) / 1000;
+        counted.durations.observe(seconds);
+        if (operation === sandboxOperation)
+          this.#sandboxes.observe(seconds, handlerOf(args));
       }
     };
   }
@@ -106,6 +134,24 @@ export class RuntimeMetrics {
       durations.addHistogram({ operation_type }, counted.durations);
       if (counted.errors > 0) errors.add({ operation_type }, counted.errors);
     }
-    return [total, durations, errors];
+    const made = this.#counted.get(sandboxOperation);
+    return [
+      total,
+      durations,
+      errors,
+      this.#sandboxes.family(),
+      this.#sandboxErrors.family(),
+      // A pod is started by making its sandbox.
+      new Family(
+        "kubelet_started_pods_total",
+        "counter",
+        "[ALPHA] Pods that were started, or tried to be.",
+      ).add({}, made?.durations.count ?? 0),
+      new Family(
+        "kubelet_started_pods_errors_total",
+        "counter",
+        "[ALPHA] Pods that could not be started.",
+      ).add({}, made?.errors ?? 0),
+    ];
   }
 }

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client } from "../../client/client.ts";
+import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import { KnownMirrors } from "./known-mirrors.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 import { StatusManager, type StatusFollower } from "./status-manager.ts";
@@ -13,6 +14,7 @@ interface ApiReportingOptions {
   client: Client | undefined;
   /** Absent: there is an API server. */
   local?: StatusFollower | undefined;
+  metrics?: Pick<PodMetrics, "statusWritten"> | undefined;
   /** The Node as owner of the mirrors; undefined while it is not registered. */
   nodeOwner: () => OwnerReference | undefined;
   clock: Clock;
@@ -31,6 +33,7 @@ export class ApiReporting {
       local,
       clock,
       logger,
+      metrics: options.metrics,
       mirrorOf: (pod) => known.of(pod),
     });
     this.statuses = statuses;

@@ -22,6 +22,10 @@ export class KnownMirrors {
     if (this.#byName.get(name)?.metadata.uid === uid) this.#byName.delete(name);
   }
 
+  get size(): number {
+    return this.#byName.size;
+  }
+
   names(): Iterable<string> {
     return this.#byName.keys();
   }

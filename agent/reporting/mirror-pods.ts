@@ -39,6 +39,10 @@ export class MirrorPods {
   #staticComplete = false;
   #stopped = false;
 
+  get size(): number {
+    return this.#options.known.size;
+  }
+
   constructor(options: MirrorPodsOptions) {
     this.#options = options;
   }

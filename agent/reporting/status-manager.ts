@@ -8,6 +8,7 @@ import { isConflict, isNotFound } from "../../api/errors.ts";
 import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
+import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import { isStaticPod } from "../pods/shape/labels.ts";
 import { statusPatch } from "./status-patch.ts";
 
@@ -22,6 +23,8 @@ interface Entry {
   writing: boolean;
   again: boolean;
   readonly retries: Backoff;
+  /** Monotonic ms since when the API server does not have the newest status; undefined: it has. */
+  changedMs: number | undefined;
   timer: Timer | undefined;
 }
 
@@ -38,6 +41,7 @@ interface StatusManagerOptions {
   mirrorOf: (pod: Pod) => Pod | undefined;
   /** Gets each status as well, where there is no API server. */
   local?: StatusFollower | undefined;
+  metrics?: Pick<PodMetrics, "statusWritten"> | undefined;
 }
 
 const retries = { baseMs: 200, maxMs: 10_000 };
@@ -81,6 +85,7 @@ export class StatusManager {
       entry.status && JSON.stringify(entry.status) === JSON.stringify(status);
     if (same && isResizeCurrent(pod, status)) return;
     entry.status = status;
+    entry.changedMs ??= this.#options.clock.monotonic();
     this.#options.local?.setStatus(pod, status);
     this.#kick(entry);
   }
@@ -124,6 +129,7 @@ export class StatusManager {
         writing: false,
         again: false,
         retries: new Backoff(retries),
+        changedMs: undefined,
         timer: undefined,
       };
       this.#entries.set(uid, entry);
@@ -167,6 +173,13 @@ export class StatusManager {
     this.#kick(entry);
   }
 
+  #noteSent(entry: Entry): void {
+    const { clock, metrics } = this.#options;
+    if (entry.changedMs === undefined || entry.sent !== entry.status) return;
+    metrics?.statusWritten((clock.monotonic() - entry.changedMs) / 1000);
+    entry.changedMs = undefined;
+  }
+
   async #write(entry: Entry, client: Client): Promise<void> {
     const { pod, status } = entry;
     const object = isStaticPod(pod) ? this.#options.mirrorOf(pod) : pod;
@@ -187,6 +200,7 @@ export class StatusManager {
             { subresource: "status" },
           );
         entry.sent = status;
+        this.#noteSent(entry);
       }
       if (
         entry.finished &&

@@ -12,31 +12,14 @@ import {
   type SandboxStatus,
   type SandboxSummary,
 } from "../../../cri/runtime.ts";
+import type { PodMetrics } from "../../metrics/pod-metrics.ts";
 import { newestContainerFirst, newestFirst } from "./newest-first.ts";
 import { podUidLabel } from "../shape/labels.ts";
 import { isPresent, orNotFound } from "./present.ts";
 import { listsByPod, statesOf, type PodLists } from "./pod-lists.ts";
+import { newEntry, type Entry, type RuntimePod } from "./runtime-entry.ts";
 
-export interface RuntimePod {
-  uid: string;
-  name: string;
-  namespace: string;
-  sandboxes: readonly SandboxStatus[];
-  containers: readonly ContainerStatus[];
-}
-
-interface Entry {
-  pod: RuntimePod;
-  /** Raised by each event; a refresh is current when it began at this version. */
-  version: number;
-  readVersion: number;
-  /** The last version at which something of the pod was changed that only lists show. */
-  unlistedVersion: number;
-  /** Containers that changed, with the version: when nothing else did, they alone are asked for. */
-  readonly changed: Map<string, number>;
-  /** What a list of everything had of the pod, good for a refresh while `version` is that entry's. */
-  listed?: Pick<PodLists, "sandboxes" | "containers"> & { version: number };
-}
+export type { RuntimePod };
 
 interface RuntimePodsOptions {
   runtime: Runtime;
@@ -48,6 +31,7 @@ interface RuntimePodsOptions {
   onChange: (uid: string, event: RuntimeEvent | undefined) => void;
   /** The sandboxes may be others than before; not called before the first list, nor when it is stopped. */
   onSandboxes?: () => void;
+  metrics?: Pick<PodMetrics, "relisted" | "runtimeSeen">;
 }
 
 const relistDebounceMs = 100;
@@ -277,11 +261,14 @@ export class RuntimePods {
 
   /** Reads everything again; every pod whose state may have changed is reported. */
   async relist(): Promise<void> {
-    const { runtime } = this.#options;
+    const { runtime, clock, metrics } = this.#options;
+    const startMs = clock.monotonic();
     const [sandboxes, containers] = await Promise.all([
       runtime.listPodSandboxes(),
       runtime.listContainers(),
     ]);
+    metrics?.relisted(startMs, clock.monotonic());
+    metrics?.runtimeSeen(clock.now());
     const first = !this.#listed;
     const found = listsByPod(sandboxes, containers);
     for (const [uid, { name, namespace, ...lists }] of found) {
@@ -327,6 +314,7 @@ export class RuntimePods {
 
   /** Exited containers that only the runtime's events know to be out of memory. */
   #onEvent(event: RuntimeEvent): void {
+    this.#options.metrics?.runtimeSeen(this.#options.clock.now());
     // What this agent starts it adds itself.
     if (["image", "created", "started"].includes(event.type)) return;
     if (event.type === "lost") {
@@ -371,19 +359,6 @@ export class RuntimePods {
     this.#owners.delete(id);
     this.#oomKilled.delete(id);
   }
-}
-
-function newEntry(
-  identity: Pick<RuntimePod, "uid" | "name" | "namespace">,
-  readVersion: number,
-): Entry {
-  return {
-    pod: { ...identity, sandboxes: [], containers: [] },
-    version: 1,
-    readVersion,
-    unlistedVersion: 1,
-    changed: new Map(),
-  };
 }
 
 /** The newest container of that name in the pod, of any sandbox. */

@@ -18,6 +18,7 @@ import {
   type SandboxStatus,
 } from "../../../cri/runtime.ts";
 import { runtimeErrorText } from "../../../cri/runtime-error-text.ts";
+import type { PodMetrics } from "../../metrics/pod-metrics.ts";
 import { endContainer, type EndingContext } from "../end/container-end.ts";
 import { orAborted } from "../end/lifecycle-hooks.ts";
 import {
@@ -47,6 +48,7 @@ export interface ContainerStartContext {
   /** Hooks, events and clock, and what a container whose postStart failed is ended with. */
   readonly ending: EndingContext;
   readonly logger: Logger;
+  readonly metrics?: Pick<PodMetrics, "starts" | "startFailed"> | undefined;
 }
 
 interface StartInputs {
@@ -60,8 +62,34 @@ interface StartInputs {
   signal: AbortSignal;
 }
 
+/** As the reference names them; a sidecar is an init container. */
+const typeOf = (kind: ContainerKind) =>
+  (
+    ({
+      app: "container",
+      init: "init_container",
+      sidecar: "init_container",
+      ephemeral: "ephemeral_container",
+    }) as const
+  )[kind];
+
 /** Resolves when the container runs and its postStart is through; without effect when the signal came before create. */
 export async function startContainer(
+  context: ContainerStartContext,
+  inputs: StartInputs,
+): Promise<void> {
+  const type = typeOf(inputs.kind);
+  context.metrics?.starts(type);
+  try {
+    await start(context, inputs);
+  } catch (error) {
+    const code = error instanceof WaitingError ? error.reason : "Unknown";
+    context.metrics?.startFailed(type, code);
+    throw error;
+  }
+}
+
+async function start(
   context: ContainerStartContext,
   inputs: StartInputs,
 ): Promise<void> {

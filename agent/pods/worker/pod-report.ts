@@ -6,6 +6,7 @@ import type {
   ContainerReadiness,
   WaitingReason,
 } from "../../status/container-statuses.ts";
+import type { PodMetrics } from "../../metrics/pod-metrics.ts";
 import {
   podStatus,
   type PodFailure,
@@ -38,6 +39,7 @@ export interface ReportContext {
   /** Of the runtime. */
   readonly features: () => NodeFeatures;
   readonly clock: Clock;
+  readonly metrics?: Pick<PodMetrics, "reported"> | undefined;
 }
 
 /** How far the pod is: running; ending, when nothing is started any more; torn down, when this is the last status. */
@@ -67,27 +69,29 @@ export class PodReport {
       this.#context;
     const { holdsDevices, features } = this.#context;
     const handler = runtimePod.sandboxes[0]?.runtimeHandler;
-    status.set(
+    const previous = status.get(pod);
+    const nowMs = clock.now();
+    const made = podStatus({
       pod,
-      podStatus({
-        pod,
-        runtimePod,
-        runtimeName,
-        previous: status.get(pod),
-        waiting,
-        readiness,
-        nodeIPs: nodeIPs(),
-        nowMs: clock.now(),
-        startedAtMs: this.firstSeenMs,
-        ended: stage !== "running",
-        tornDown: stage === "torn-down",
-        holdsDevices: holdsDevices(pod.metadata.uid ?? ""),
-        failure,
-        mountsReadOnlyBelow:
-          handler !== undefined && mountsReadOnlyBelow(features(), handler),
-        resize,
-      }),
-    );
+      runtimePod,
+      runtimeName,
+      previous,
+      waiting,
+      readiness,
+      nodeIPs: nodeIPs(),
+      nowMs,
+      startedAtMs: this.firstSeenMs,
+      ended: stage !== "running",
+      tornDown: stage === "torn-down",
+      holdsDevices: holdsDevices(pod.metadata.uid ?? ""),
+      failure,
+      mountsReadOnlyBelow:
+        handler !== undefined && mountsReadOnlyBelow(features(), handler),
+      resize,
+    });
+    const seen = { seenMs: this.firstSeenMs, nowMs };
+    this.#context.metrics?.reported(pod, previous, made, seen);
+    status.set(pod, made);
   }
 
   /** The node refused the pod: nothing of it was made. */

@@ -13,6 +13,7 @@ import type { Clock } from "../../../api/clock.ts";
 import type { Attributes } from "../../../api/tracing/span.ts";
 import type { Tracer } from "../../../api/tracing/tracer.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
+import type { PassType, PodMetrics } from "../../metrics/pod-metrics.ts";
 import {
   DeadContainers,
   type DeadContainersContext,
@@ -65,6 +66,7 @@ export interface WorkerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer?: Pick<Tracer, "root" | "scope"> | undefined;
+  readonly metrics?: PodMetrics | undefined;
 }
 
 /** What a worker asks of the other workers of the node. */
@@ -100,11 +102,15 @@ export class PodWorker {
   readonly #sync: PodSync;
   #pod: Pod;
   #state: WorkerState = states.syncing;
+  readonly #madeMs: number;
+  /** What the next pass is for. */
+  #nextType: PassType = "create";
 
   constructor(context: WorkerContext, pod: Pod, peers: WorkerPeers) {
     this.#context = context;
     this.#peers = peers;
     this.#pod = pod;
+    this.#madeMs = context.clock.monotonic();
     this.#report = new PodReport(context.report);
     this.#ending = new PodEnd(context.end);
     this.#sync = new PodSync(context.sync, {
@@ -120,7 +126,7 @@ export class PodWorker {
       signal: this.#abort.signal,
     });
     this.#loop = new PassLoop({
-      pass: () => this.#pass(),
+      pass: () => this.#timedPass(),
       onFailure: (error, retryMs) => this.#failed(error, retryMs),
       clock: context.clock,
     });
@@ -153,6 +159,7 @@ export class PodWorker {
   /** A newer version of the same pod. */
   update(pod: Pod): void {
     this.#pod = pod;
+    if (this.#nextType === "sync") this.#nextType = "update";
     if (pod.metadata.deletionTimestamp) this.end({});
     else this.wake();
   }
@@ -192,6 +199,20 @@ export class PodWorker {
     const pod = podDescription(this.#pod);
     logger.warn({ err: error, pod, retryMs }, "pod sync failed");
     runtimePods.markDirty(this.uid);
+  }
+
+  async #timedPass(): Promise<NextPass> {
+    const { clock, metrics } = this.#context;
+    const startMs = clock.monotonic();
+    const type = this.phase === "syncing" ? this.#nextType : "kill";
+    if (this.#nextType === "create")
+      metrics?.workerBegan((startMs - this.#madeMs) / 1000);
+    this.#nextType = "sync";
+    try {
+      return await this.#pass();
+    } finally {
+      metrics?.passed(type, (clock.monotonic() - startMs) / 1000);
+    }
   }
 
   async #pass(): Promise<NextPass> {
@@ -246,6 +267,7 @@ export class PodWorker {
     const startedMs = clock.monotonic();
     if (end.refused && end.failure) {
       this.#report.refused(this.#pod, end.failure);
+      this.#context.metrics?.rejected(end.failure.reason);
       this.#state = states.tornDown(this.#state, false);
       this.#report.finish(this.#pod);
       return;
@@ -331,6 +353,7 @@ export class PodWorker {
     report.status.forget(this.uid);
     tearDown.admission.release(this.uid);
     sync.resize?.forget(this.uid);
+    this.#context.metrics?.forget(this.uid);
     this.#state = states.gone;
     void this.#loop.close();
     this.#peers.onGone();

@@ -65,6 +65,7 @@ export class PodWorkers {
     const worker = this.#workers.get(uid);
     if (!worker) {
       const added = this.#add(pod);
+      this.#context.metrics?.came(pod);
       if (pod.metadata.deletionTimestamp) added.end({});
       else added.wake();
       return;
@@ -121,7 +122,10 @@ export class PodWorkers {
     this.#workers.delete(uid);
     const again = this.#again.get(uid);
     this.#again.delete(uid);
-    if (again) this.set(again);
+    if (again) {
+      this.#context.metrics?.restarted(again);
+      this.set(again);
+    }
     for (const other of this.#workers.values())
       if (podFullName(other.pod) === podFullName(pod)) other.wake();
   }
@@ -189,6 +193,7 @@ export class PodWorkers {
             { pod: pod.metadata.name, namespace: pod.metadata.namespace, uid },
             "ending a pod that no source has",
           );
+          this.#context.metrics?.orphaned();
           this.#add(pod).remove();
         })
         .catch((error: unknown) =>

@@ -36,6 +36,9 @@ export interface PayloadType {
   unmount?(uid: string): Promise<void>;
 }
 
+/** Of further ones the first failure is reported too. */
+const maxStale = 4096;
+
 export function payloadPlugin(
   context: PayloadContext,
   type: PayloadType,
@@ -47,6 +50,8 @@ export function payloadPlugin(
       ? volumePath(config, uid, type.type, name)
       : await memory.volumePath(uid, type.type, name);
   };
+  /** Volumes whose last refresh failed, by their paths. */
+  const stale = new Set<string>();
   const write = async (
     request: VolumeRequest,
     path: string,
@@ -58,12 +63,17 @@ export function payloadPlugin(
       files = await type.files(pod, source, from);
     } catch (error) {
       if (!known && !(await isWritten(path))) throw error;
-      logger.warn(
+      // While a namespace ends its objects may go before its pods: the first time is no news, nor is what ends.
+      const isKnown = stale.has(path) || stale.size >= maxStale;
+      const isNews = isKnown && !pod.metadata.deletionTimestamp;
+      if (stale.size < maxStale) stale.add(path);
+      logger[isNews ? "warn" : "debug"](
         { err: error, pod: pod.metadata.name, volume: name },
         "can't refresh a volume; its last content stays",
       );
       return;
     }
+    stale.delete(path);
     if (!known) await ensureVolumeDirectory(path, 0o755);
     await writePayload(path, files, pod.spec.securityContext?.fsGroup);
   };
@@ -78,6 +88,10 @@ export function payloadPlugin(
     async refresh(request) {
       await write(request, await pathOf(request), true);
     },
-    ...(type.unmount ? { unmount: type.unmount } : {}),
+    async unmount(uid) {
+      for (const path of stale)
+        if (path.includes(`/${uid}/`)) stale.delete(path);
+      await type.unmount?.(uid);
+    },
   };
 }
