@@ -41,7 +41,7 @@ const kubectl = (
   args: string | readonly string[],
   options: { stdin?: string; env?: Record<string, string> } = {},
 ): Promise<CommandResult> =>
-  orbit.kubectl(args, { timeoutMs: 60_000, ...options });
+  orbit.kubectl(args, { timeoutMs: 120_000, ...options });
 
 /** stdout of a command that has to succeed. */
 async function good(
@@ -96,7 +96,7 @@ const onTerminal = (
       "-c",
       `(${lines.map((line) => `sleep 1; echo '${line}'`).join("; ")}; sleep 1) | script -qec "${command}" /dev/null`,
     ],
-    { env: { KUBECONFIG: orbit.kubeconfig, ...env }, timeoutMs: 30_000 },
+    { env: { KUBECONFIG: orbit.kubeconfig, ...env }, timeoutMs: 100_000 },
   );
 
 beforeAll(async () => {
