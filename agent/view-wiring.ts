@@ -1,10 +1,13 @@
 // What the agent's ports read, put together.
+import { join } from "node:path";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { AgentParts, Wired } from "./agent-parts.ts";
 import { PodAccess } from "./pod-access.ts";
 import { podFullName } from "./pods/shape/pod-shape.ts";
 import { directoryView } from "./directory-view.ts";
+import { podLogDirectory } from "./pods/shape/pod-names.ts";
 import { StatsSummary } from "./stats/summary.ts";
+import { directoryUsage } from "./volumes/files/directory-usage.ts";
 import { VolumeStatistics } from "./volumes/volume-statistics.ts";
 import type { ContainerFigures, VolumeStats } from "../api/contracts.ts";
 import { containerFigures } from "./stats/containers/container-figures.ts";
@@ -46,12 +49,24 @@ export function wireViews(
     clock,
     mounted: (uid) => parts.volumes.mountedOf(uid),
   });
+  const figures = (): Promise<readonly ContainerFigures[]> =>
+    containerFigures({
+      mount: settings.cgroupMount,
+      rootDirectory: settings.rootDirectory,
+      pods,
+      runtimePods: () => runtimePods.list(),
+      cgroups,
+      clock,
+    });
   const stats = new StatsSummary({
     runtime,
     nodeName: settings.nodeName,
     rootDirectory: settings.rootDirectory,
     pods,
     volumes: (pod) => volumeStatistics.of(pod),
+    figures,
+    logs: (pod, container) =>
+      directoryUsage(join(podLogDirectory(settings, pod), container)),
     startedAtMs: clock.now(),
     system: {
       mount: settings.cgroupMount,
@@ -74,15 +89,6 @@ export function wireViews(
     });
   const volumeStats = async (): Promise<readonly VolumeStats[]> =>
     (await Promise.all(pods().map((pod) => volumeStatistics.of(pod)))).flat();
-  const figures = (): Promise<readonly ContainerFigures[]> =>
-    containerFigures({
-      mount: settings.cgroupMount,
-      rootDirectory: settings.rootDirectory,
-      pods,
-      runtimePods: () => runtimePods.list(),
-      cgroups,
-      clock,
-    });
   return {
     pods,
     access,

@@ -194,7 +194,7 @@ export async function readSummary(
 ): Promise<{ summary: Summary; failed: boolean }> {
   try {
     return {
-      summary: (await view.statsSummary(false)) as Summary,
+      summary: (await view.statsSummary(true)) as Summary,
       failed: false,
     };
   } catch {

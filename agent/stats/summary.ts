@@ -1,12 +1,26 @@
 // The stats.Summary of /stats/summary: what the node and each pod's containers use, from the runtime and from /proc.
 // CPU rates are the difference to the sample before; the first one has none.
-import { readFile, statfs } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import type { ContainerFigures, VolumeStats } from "../../api/contracts.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerStats } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
+import type { DiskUsage } from "../../eviction/pod-usage.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
+import {
+  cgroupSwap,
+  ephemeralUsage,
+  filesystem,
+  machineSwap,
+  network,
+  nodeSwap,
+  processCount,
+  usageOn,
+  type FsStats,
+  type MachineSwap,
+} from "./summary-parts.ts";
 import {
   systemContainers,
   type SystemContainersOptions,
@@ -19,7 +33,11 @@ interface SummaryOptions {
   /** With status. */
   pods: () => readonly Pod[];
   /** VolumeStats of a pod. */
-  volumes: (pod: Pod) => Promise<readonly object[]>;
+  volumes: (pod: Pod) => Promise<readonly VolumeStats[]>;
+  /** Of cgroups and networks: of the machine, the pods, their sandboxes and containers. */
+  figures: () => Promise<readonly ContainerFigures[]>;
+  /** Of a container's logs. */
+  logs: (pod: Pod, container: string) => Promise<DiskUsage>;
   startedAtMs: number;
   system: Pick<SystemContainersOptions, "mount" | "cgroups">;
   clock: Clock;
@@ -39,6 +57,17 @@ interface MemoryStats {
   rssBytes?: number;
   pageFaults?: number;
   majorPageFaults?: number;
+}
+
+/** What the descriptions of all pods share. */
+interface Reading {
+  readonly onlyCpuAndMemory: boolean;
+  readonly swap: MachineSwap;
+  /** By namespace and name of the pod; of the machine by "/". */
+  readonly figures: ReadonlyMap<string, readonly ContainerFigures[]>;
+  /** Where the agent's files are. */
+  readonly rootFs: FsStats | undefined;
+  readonly imageFs: FsStats | undefined;
 }
 
 interface Sample {
@@ -76,32 +105,68 @@ export class StatsSummary {
     for (const id of this.#samples.keys())
       if (id !== "" && !id.startsWith("system:") && !known.has(id))
         this.#samples.delete(id);
+    const reading = await this.#read(onlyCpuAndMemory);
     return {
-      node: await this.#node(onlyCpuAndMemory),
+      node: await this.#node(reading),
       pods: await Promise.all(
         pods()
           .filter(({ metadata }) => byPod.has(metadata.uid ?? ""))
-          .map(async (pod) => {
-            const stats = byPod.get(pod.metadata.uid ?? "")!;
-            const described = this.#pod(pod, stats, onlyCpuAndMemory);
-            return onlyCpuAndMemory
-              ? described
-              : { ...described, volume: await this.#options.volumes(pod) };
-          }),
+          .map((pod) =>
+            this.#pod(pod, byPod.get(pod.metadata.uid ?? "")!, reading),
+          ),
       ),
     };
   }
 
-  #pod(
+  async #read(onlyCpuAndMemory: boolean): Promise<Reading> {
+    const swap = await machineSwap();
+    const figures = new Map<string, ContainerFigures[]>();
+    // A machine without swap has none in use: no cgroup is read for that.
+    if (!onlyCpuAndMemory || swap.total > 0)
+      for (const each of await this.#options.figures()) {
+        const key = each.id === "/" ? "/" : `${each.namespace}/${each.pod}`;
+        const list = figures.get(key);
+        if (list) list.push(each);
+        else figures.set(key, [each]);
+      }
+    if (onlyCpuAndMemory)
+      return {
+        ...{ onlyCpuAndMemory, swap, figures },
+        ...{ rootFs: undefined, imageFs: undefined },
+      };
+    const { runtime, clock, rootDirectory } = this.#options;
+    const at = time(clock.now());
+    const [image] = await within(
+      clock,
+      patienceMs,
+      runtime.imageFsInfo(),
+    ).catch(() => []);
+    return {
+      ...{ onlyCpuAndMemory, swap, figures },
+      rootFs: await filesystem(rootDirectory, at),
+      imageFs: image && {
+        ...(await filesystem(image.mountpoint, at)),
+        time: at,
+        usedBytes: image.usedBytes,
+        inodesUsed: image.inodesUsed,
+      },
+    };
+  }
+
+  async #pod(
     pod: Pod,
     stats: readonly ContainerStats[],
-    onlyCpuAndMemory: boolean,
-  ): object {
+    reading: Reading,
+  ): Promise<object> {
+    const { onlyCpuAndMemory, swap, imageFs, rootFs } = reading;
+    const { namespace = "", name: podName } = pod.metadata;
+    const figures = reading.figures.get(`${namespace}/${podName}`) ?? [];
     const statuses = [
       ...(pod.status?.initContainerStatuses ?? []),
       ...(pod.status?.containerStatuses ?? []),
     ];
-    const containers = stats.map((container) => {
+    const describe = async (container: ContainerStats) => {
+      const at = time(container.timestampMs);
       const name = container.labels[containerNameLabel] ?? container.name;
       const startTime = statuses.find((status) => status.name === name)?.state
         ?.running?.startedAt;
@@ -109,24 +174,38 @@ export class StatsSummary {
         name,
         ...(startTime ? { startTime } : {}),
         cpu: this.#cpu(container),
-        memory: memory(container),
+        memory: memory(container, hasMemoryLimit(pod, name)),
+        swap: cgroupSwap(
+          swap,
+          figures.find((each) => each.container === name),
+          at,
+        ),
+        ...(onlyCpuAndMemory
+          ? {}
+          : {
+              logs: usageOn(rootFs, at, await this.#options.logs(pod, name)),
+            }),
         ...(onlyCpuAndMemory || !container.writableLayer
           ? {}
           : {
-              rootfs: {
-                time: time(container.timestampMs),
-                usedBytes: container.writableLayer.usedBytes,
-                inodesUsed: container.writableLayer.inodesUsed,
-              },
+              rootfs: usageOn(imageFs, at, {
+                bytes: container.writableLayer.usedBytes,
+                inodes: container.writableLayer.inodesUsed,
+              }),
             }),
       };
-    });
+    };
+    const containers = await Promise.all(stats.map(describe));
     const at = time(Math.max(...stats.map(({ timestampMs }) => timestampMs)));
     const sum = (values: readonly (number | undefined)[]): number =>
       values.reduce<number>((total, value) => total + (value ?? 0), 0);
-    const { name, namespace, uid } = pod.metadata;
+    const { uid } = pod.metadata;
+    const whole = figures.find((each) => each.container === "" && !each.image);
+    const details = onlyCpuAndMemory
+      ? {}
+      : await this.#details(pod, containers, figures, { at, rootFs });
     return {
-      podRef: { name, namespace, uid },
+      podRef: { name: podName, namespace, uid },
       startTime: pod.status?.startTime ?? null,
       containers,
       cpu: {
@@ -152,6 +231,27 @@ export class StatsSummary {
           containers.map((container) => container.memory.majorPageFaults),
         ),
       },
+      swap: cgroupSwap(swap, whole, at),
+      ...details,
+    };
+  }
+
+  async #details(
+    pod: Pod,
+    containers: Parameters<typeof ephemeralUsage>[1],
+    figures: readonly ContainerFigures[],
+    { at, rootFs }: { at: string; rootFs: FsStats | undefined },
+  ): Promise<object> {
+    const volume = await this.#options.volumes(pod);
+    const used = ephemeralUsage(pod, containers, volume);
+    const sandbox = figures.find(({ interfaces }) => interfaces);
+    const ofNetwork = network(sandbox?.interfaces, at);
+    const processes = processCount(figures);
+    return {
+      ...(ofNetwork ? { network: ofNetwork } : {}),
+      volume,
+      "ephemeral-storage": usageOn(rootFs, at, used),
+      ...(processes ? { process_stats: processes } : {}),
     };
   }
 
@@ -178,9 +278,14 @@ export class StatsSummary {
     return nanoCores;
   }
 
-  async #node(onlyCpuAndMemory: boolean): Promise<object> {
-    const { nodeName, rootDirectory, startedAtMs, runtime, clock } =
-      this.#options;
+  async #node({
+    onlyCpuAndMemory,
+    swap,
+    figures,
+    rootFs,
+    imageFs,
+  }: Reading): Promise<object> {
+    const { nodeName, startedAtMs } = this.#options;
     const nowMs = Date.now();
     const at = time(nowMs);
     const [stat, meminfo] = await Promise.all([
@@ -220,31 +325,29 @@ export class StatsSummary {
         workingSetBytes: kilobytes("MemTotal") - availableBytes,
         rssBytes: kilobytes("AnonPages"),
       },
+      swap: nodeSwap(swap, at),
     };
     if (onlyCpuAndMemory) return node;
-    const [image] = await within(
-      clock,
-      patienceMs,
-      runtime.imageFsInfo(),
-    ).catch(() => []);
-    const fs = await filesystem(rootDirectory, at);
-    const imageFs = image
-      ? {
-          ...(await filesystem(image.mountpoint, at)),
-          usedBytes: image.usedBytes,
-          inodesUsed: image.inodesUsed,
-        }
-      : undefined;
+    const ofNetwork = network(figures.get("/")?.[0]?.interfaces, at, true);
     return {
       ...node,
-      ...(fs ? { fs } : {}),
-      runtime: imageFs ? { imageFs } : {},
+      ...(ofNetwork ? { network: ofNetwork } : {}),
+      ...(rootFs ? { fs: rootFs } : {}),
+      // Containers' layers are where the images are.
+      runtime: imageFs ? { imageFs, containerFs: imageFs } : {},
       rlimit: await processes(at),
     };
   }
 }
 
-function memory(stats: ContainerStats): MemoryStats {
+/** Without a limit runtimes report that nothing is available. */
+const hasMemoryLimit = ({ spec }: Pod, container: string): boolean =>
+  [...(spec.initContainers ?? []), ...spec.containers].some(
+    ({ name, resources }) =>
+      name === container && resources?.limits?.["memory"] !== undefined,
+  );
+
+function memory(stats: ContainerStats, limited: boolean): MemoryStats {
   const result: MemoryStats = { time: time(stats.timestampMs) };
   const set = (
     key: Exclude<keyof MemoryStats, "time">,
@@ -252,30 +355,13 @@ function memory(stats: ContainerStats): MemoryStats {
   ): void => {
     if (value !== undefined) result[key] = value;
   };
-  set("availableBytes", stats.memoryAvailableBytes);
+  if (limited) set("availableBytes", stats.memoryAvailableBytes);
   set("usageBytes", stats.memoryUsageBytes);
   set("workingSetBytes", stats.memoryWorkingSetBytes);
   set("rssBytes", stats.memoryRssBytes);
   set("pageFaults", stats.pageFaults);
   set("majorPageFaults", stats.majorPageFaults);
   return result;
-}
-
-async function filesystem(
-  path: string,
-  at: string,
-): Promise<object | undefined> {
-  const found = await statfs(path).catch(() => undefined);
-  if (!found) return undefined;
-  return {
-    time: at,
-    availableBytes: found.bavail * found.bsize,
-    capacityBytes: found.blocks * found.bsize,
-    usedBytes: (found.blocks - found.bfree) * found.bsize,
-    inodesFree: found.ffree,
-    inodes: found.files,
-    inodesUsed: found.files - found.ffree,
-  };
 }
 
 async function processes(at: string): Promise<object> {

@@ -1,0 +1,178 @@
+// The stats summary beside processor and memory: networks, swap, processes, logs and what pods take of the node's disk.
+import type { ContainerFigures } from "../../../../api/contracts.ts";
+import type { Pod } from "../../../../api/types/core-v1.ts";
+import {
+  cgroupSwap,
+  ephemeralUsage,
+  network,
+  nodeSwap,
+  processCount,
+  usageOn,
+} from "../../../../agent/stats/summary-parts.ts";
+import { StatsSummary } from "../../../../agent/stats/summary.ts";
+import type { Runtime } from "../../../../cri/runtime.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const time = "2026-01-01T00:00:00Z";
+const oneInterface = (name: string, rxBytes: number) => ({
+  ...{ name, rxBytes, rxPackets: 1, rxErrors: 2, rxDropped: 3 },
+  ...{ txBytes: 4, txPackets: 5, txErrors: 6, txDropped: 7 },
+});
+const figuresOf = (more: Partial<ContainerFigures>): ContainerFigures => ({
+  ...{ id: "/x", name: "", image: "", container: "", pod: "p" },
+  ...{ namespace: "a", epochMs: 0 },
+  ...more,
+});
+
+test("the figures of eth0 are those of the whole; ends of pods are not the node's", () => {
+  const interfaces = [oneInterface("veth1", 9), oneInterface("eth0", 7)];
+  expect(network(interfaces, time, true)).toEqual({
+    time,
+    ...{ name: "eth0", rxBytes: 7, rxErrors: 2, txBytes: 4, txErrors: 6 },
+    interfaces: [
+      { name: "eth0", rxBytes: 7, rxErrors: 2, txBytes: 4, txErrors: 6 },
+    ],
+  });
+  expect(network([oneInterface("net1", 1)], time)).toMatchObject({
+    name: "",
+    interfaces: [{ name: "net1" }],
+  });
+  expect(network(undefined, time)).toBeUndefined();
+});
+
+test("without swap on the machine none is in use; with it a cgroup says, or it is not known", () => {
+  const none = { total: 0, free: 0 };
+  const some = { total: 100, free: 60 };
+  expect(nodeSwap(some, time)).toEqual({
+    ...{ time, swapAvailableBytes: 60, swapUsageBytes: 40 },
+  });
+  expect(cgroupSwap(none, undefined, time)).toEqual({
+    ...{ time, swapAvailableBytes: 0, swapUsageBytes: 0 },
+  });
+  expect(cgroupSwap(some, undefined, time)).toEqual({ time });
+  const figures = figuresOf({ memorySwapBytes: 10, specMemorySwapBytes: 30 });
+  expect(cgroupSwap(some, figures, time)).toEqual({
+    ...{ time, swapAvailableBytes: 20, swapUsageBytes: 10 },
+  });
+});
+
+test("a pod takes of the disk by its layers, logs and some volumes", () => {
+  const pod: Pod = {
+    metadata: { name: "p" },
+    spec: {
+      containers: [],
+      volumes: [
+        { name: "disk", emptyDir: {} },
+        { name: "memory", emptyDir: { medium: "Memory" } },
+        { name: "host", hostPath: { path: "/" } },
+      ],
+    },
+  };
+  const fs = (usedBytes: number) => ({ time, usedBytes, inodesUsed: 1 });
+  const volumes = ["disk", "memory", "host"].map((name) => ({
+    ...{ name, usedBytes: 1000, inodesUsed: 10 },
+  }));
+  const used = ephemeralUsage(pod, [{ rootfs: fs(1), logs: fs(2) }], volumes);
+  expect(used).toEqual({ bytes: 1003, inodes: 12 });
+  expect(
+    usageOn({ time: "", capacityBytes: 9, usedBytes: 8 }, time, used),
+  ).toEqual({ time, capacityBytes: 9, usedBytes: 1003, inodesUsed: 12 });
+});
+
+test("processes are those of containers", () => {
+  expect(processCount([])).toBeUndefined();
+  expect(
+    processCount([
+      figuresOf({ processes: 9 }),
+      figuresOf({ container: "c", processes: 2 }),
+      figuresOf({ container: "d", processes: 1 }),
+    ]),
+  ).toEqual({ process_count: 3 });
+});
+
+describe("a whole summary", () => {
+  const container = (name: string, limits: Record<string, string>) => ({
+    ...{ name, resources: { limits } },
+  });
+  const pod: Pod = {
+    metadata: { name: "p", namespace: "a", uid: "u" },
+    spec: {
+      containers: [container("c", {}), container("d", { memory: "1Mi" })],
+    },
+  };
+  const stats = (name: string) => ({
+    ...{ id: name, name, timestampMs: 1000, memoryAvailableBytes: 0 },
+    labels: {
+      "io.kubernetes.pod.uid": "u",
+      "io.kubernetes.container.name": name,
+    },
+    writableLayer: { mountpoint: "/", usedBytes: 3, inodesUsed: 1 },
+  });
+  const asked = { figures: 0 };
+  const summary = new StatsSummary({
+    runtime: {
+      containerStats: () => Promise.resolve([stats("c"), stats("d")]),
+      imageFsInfo: () =>
+        Promise.resolve([{ mountpoint: "/", usedBytes: 5, inodesUsed: 2 }]),
+    } as unknown as Runtime,
+    nodeName: "n",
+    rootDirectory: "/",
+    pods: () => [pod],
+    volumes: () => Promise.resolve([]),
+    figures: () => {
+      asked.figures++;
+      return Promise.resolve([
+        figuresOf({ id: "/", pod: "", namespace: "" }),
+        figuresOf({ image: "pause", interfaces: [oneInterface("eth0", 7)] }),
+      ]);
+    },
+    logs: () => Promise.resolve({ bytes: 4, inodes: 1 }),
+    startedAtMs: 0,
+    system: {
+      mount: "/nowhere",
+      cgroups: { kubelet: "/x", runtime: "", misc: "", pods: "" },
+    },
+    clock: new FakeClock(),
+  });
+
+  test("in full", async () => {
+    const found = await summary.summary(false);
+    expect(found).toMatchObject({
+      node: {
+        swap: { time: expect.any(String) as unknown },
+        fs: { capacityBytes: expect.any(Number) as unknown },
+        runtime: { imageFs: { usedBytes: 5 }, containerFs: { usedBytes: 5 } },
+      },
+      pods: [
+        {
+          containers: [
+            { rootfs: { usedBytes: 3 }, logs: { usedBytes: 4 }, swap: {} },
+            { memory: { availableBytes: 0 } },
+          ],
+          network: { name: "eth0", rxBytes: 7 },
+          "ephemeral-storage": { usedBytes: 14, inodesUsed: 4 },
+          volume: [],
+          swap: {},
+        },
+      ],
+    });
+    const [{ containers }] = (
+      found as { pods: [{ containers: { memory: object }[] }] }
+    ).pods;
+    // The runtime's 0 of a container without a limit is no amount.
+    expect(containers[0]!.memory).not.toHaveProperty("availableBytes");
+  });
+
+  test("of processor and memory alone, no disk and no network is read", async () => {
+    const before = asked.figures;
+    const { pods, node } = (await summary.summary(true)) as {
+      pods: object[];
+      node: object;
+    };
+    for (const key of ["network", "ephemeral-storage", "volume"])
+      expect(pods[0]).not.toHaveProperty(key);
+    expect(node).not.toHaveProperty("fs");
+    expect(pods[0]).toHaveProperty("swap");
+    expect(asked.figures - before).toBeLessThanOrEqual(1);
+  });
+});
