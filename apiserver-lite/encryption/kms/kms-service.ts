@@ -83,6 +83,7 @@ export interface KmsEndpoint {
   readonly name: string;
   /** Of the socket; an abstract one begins with a zero byte. */
   readonly socketPath: string;
+  /** Read for each call. */
   readonly timeoutMs: number;
 }
 
@@ -90,9 +91,10 @@ export interface KmsEndpoint {
 const maxReconnectMs = 3000;
 
 export async function connectKms(
-  { name, socketPath, timeoutMs }: KmsEndpoint,
+  endpoint: KmsEndpoint,
   metrics: KmsMetrics,
 ): Promise<KmsService> {
+  const { name, socketPath } = endpoint;
   const channel = new GrpcChannel(await loadGrpc(), {
     target: `unix:${socketPath}`,
     codec: createWireCodec(kmsTable),
@@ -108,6 +110,7 @@ export async function connectKms(
     const began = performance.now();
     let code = "OK";
     try {
+      const { timeoutMs } = endpoint;
       const options = { timeoutMs, waitForReady: true };
       return await channel.unary<T>(method, request, options);
     } catch (error) {
