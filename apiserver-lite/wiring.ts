@@ -155,6 +155,7 @@ export function wire(
     allowedOrigins: options.allowedOrigins,
     strictTransportSecurity: options.strictTransportSecurity,
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
+    clock,
     auditor: options.auditor,
     tracing: options.tracer && {
       tracer: options.tracer,

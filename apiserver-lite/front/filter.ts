@@ -5,6 +5,7 @@
 // the last first; `done` when nothing works for the request any more, which is later where its deadline passed first.
 // Invariants: `handle` never throws or rejects. A request for which no filter and no delegate waits goes through without
 // a promise or a timer.
+import type { Clock } from "../../api/clock.ts";
 import type { Handler, HttpRequest } from "../serving/http-request.ts";
 import { timedOut } from "../request/deadline.ts";
 
@@ -44,6 +45,7 @@ export class FilterChain {
     private readonly filters: readonly Filter[],
     private readonly delegate: Handler,
     private readonly fail: FailureAnswer,
+    private readonly clock: Clock,
   ) {
     // Most filters have no part in it: their objects, of many shapes, are not looked at for every request.
     const endings = filters.map((filter, at) => ({ at, filter })).reverse();
@@ -86,19 +88,19 @@ export class FilterChain {
     const { limitMs } = request;
     const timer =
       limitMs > 0
-        ? setTimeout(() => {
+        ? this.clock.after(limitMs, () => {
             this.fail(request, timedOut());
             this.#end(request, progress);
-          }, limitMs)
+          })
         : undefined;
     return running.then(
       () => {
-        clearTimeout(timer);
+        timer?.cancel();
         if (!progress.over) this.#end(request, progress);
         this.#done(request, progress);
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        timer?.cancel();
         if (!progress.over) {
           this.fail(request, error);
           this.#end(request, progress);

@@ -1,6 +1,7 @@
 // The front: every request, upgrades among them, goes through one chain of filters to its delegate (router.ts). The filters
 // have the reference's order.
 import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
 import type { Authorizer, UserInfo } from "../../api/contracts.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import type { Auditor } from "../audit/auditor.ts";
@@ -50,6 +51,7 @@ interface FrontOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly strictTransportSecurity: string | undefined;
   readonly requestTimeoutMs: number;
+  readonly clock: Clock;
   readonly observe: Observer | undefined;
   readonly access: AccessMetrics;
   readonly loopWatch: LoopWatch | undefined;
@@ -73,12 +75,14 @@ export class Front {
     ]);
     const route: Handler = (request) => router.route(request.info)(request);
     const fail = failureAnswer(options);
+    const { clock } = options;
     const filters = filtersOf(options);
-    this.#chain = new FilterChain(filters, route, fail);
+    this.#chain = new FilterChain(filters, route, fail, clock);
     this.#partsChain = new FilterChain(
       filters.filter(({ skipsParts }) => !skipsParts),
       route,
       fail,
+      clock,
     );
   }
 

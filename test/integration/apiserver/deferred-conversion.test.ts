@@ -8,6 +8,7 @@ import { superuser } from "../../../apiserver-lite/index.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { customKind, widget, widgets } from "../../support/custom-kind.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { startTestServer, type Answer, type TestServer } from "./support.ts";
 
 const v1 = widgets;
@@ -66,9 +67,12 @@ class Outside {
 
 let outside: Outside;
 let server: TestServer;
-const start = async (timeoutMs?: number): Promise<void> => {
+const start = async (timeoutMs?: number, clock?: FakeClock): Promise<void> => {
   outside = new Outside();
-  server = await startTestServer({ bookmarkIntervalMs: 60_000 });
+  server = await startTestServer({
+    bookmarkIntervalMs: 60_000,
+    ...(clock ? { clock } : {}),
+  });
   await server.server.registry.kinds.register(
     customKind({
       versions: ["v1", "v2"],
@@ -312,7 +316,18 @@ test("answers that are not the objects asked for are refused", async () => {
 });
 
 test("a conversion that hangs costs a request its own time, a watch the conversion's", async () => {
-  await start(1500);
+  const clock = new FakeClock();
+  await start(1500, clock);
+  /** Time passes until the answer is there. */
+  const awaited = async (answer: Promise<Answer>): Promise<Answer> => {
+    let over = false;
+    void answer.then(() => (over = true));
+    await eventually(async () => {
+      await clock.advanceAsync(10);
+      return over;
+    });
+    return answer;
+  };
   await make("a");
   const watch = await server.watch(`${v1}?watch=1`);
   await watch.take(1);
@@ -323,11 +338,11 @@ test("a conversion that hangs costs a request its own time, a watch the conversi
     { spec: { dimensions: { size: 2 } } },
     merge,
   );
-  expect(await get(`${v1}/a?timeout=50ms`)).toMatchObject({
+  expect(await awaited(get(`${v1}/a?timeout=50ms`))).toMatchObject({
     status: 504,
     body: { reason: "Timeout" },
   });
-  expect((await get(`${v1}/a`)).body.message).toBe(
+  expect((await awaited(get(`${v1}/a`))).body.message).toBe(
     "conversion of Widget to example.com/v1 failed: no answer within 1500 ms",
   );
   expect(await watch.next()).toMatchObject({ type: "ERROR" });

@@ -77,8 +77,6 @@ describe.each(stores)("%s store", (_name, makeStore) => {
     server = await startTestServer({
       store: makeStore(),
       clock,
-      // Its renewals are writes.
-      featureGates: { APIServerIdentity: false },
     });
     await makeTemplates();
   });

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import * as net from "node:net";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import {
   configMap,
   configMaps,
@@ -10,9 +11,12 @@ import {
   type TestServer,
 } from "./support.ts";
 
+/** What waits for a seat, or for its client to read, waits by it. */
+const clock = new FakeClock();
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({
+    clock,
     maxRequestsInFlight: 40,
     maxMutatingRequestsInFlight: 20,
     requestTimeoutMs: 16_000,
@@ -102,6 +106,13 @@ async function metric(name: string, ...labels: string[]): Promise<number> {
   return line ? Number(line.slice(line.lastIndexOf(" "))) : NaN;
 }
 
+/** Conditions are written after a while. */
+const isDangling = (name: string, status: string): Promise<boolean> =>
+  eventually(async () => {
+    await clock.advanceAsync(1_000);
+    return (await condition(name))?.status === status;
+  });
+
 const condition = async (name: string): Promise<Json> => {
   const { body } = await server.call("GET", `${group}/flowschemas/${name}`);
   return body.status?.conditions?.[0];
@@ -117,7 +128,7 @@ test("a schema is Dangling while its level is missing", async () => {
       'This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists',
   });
   await server.call("POST", `${group}/flowschemas`, schemaOf("d", "gone", "d"));
-  await eventually(async () => (await condition("d"))?.status === "True");
+  await isDangling("d", "True");
   expect(await condition("d")).toMatchObject({
     reason: "NotFound",
     message:
@@ -137,9 +148,9 @@ test("a schema is Dangling while its level is missing", async () => {
   expect(headers.get("x-kubernetes-pf-flowschema-uid")).toBe(body.metadata.uid);
   const level = levelOf("gone", 1);
   await server.call("POST", `${group}/prioritylevelconfigurations`, level);
-  await eventually(async () => (await condition("d"))?.status === "False");
+  await isDangling("d", "False");
   await server.call("DELETE", `${group}/prioritylevelconfigurations/gone`);
-  await eventually(async () => (await condition("d"))?.status === "True");
+  await isDangling("d", "True");
   await server.call("DELETE", `${group}/flowschemas/d`);
 });
 
@@ -217,6 +228,7 @@ test("a level without seats holds requests, refuses those that wait too long, an
       ),
     ).toHaveLength(2);
     // A quarter of the sixteen seconds a request may take.
+    await clock.advanceAsync(4_000);
     const waited = await Promise.all(held);
     expect(waited.map((one) => one.status)).toEqual([429, 429]);
     const { text: levels } = await server.call(
@@ -247,6 +259,7 @@ test("the level's requests go on when it is deleted, then it is gone", async () 
     return (await server.call("GET", path)).text;
   };
   expect(await dump()).toMatch(/^going, +1, +false, +true, +1,/m);
+  await clock.advanceAsync(4_000);
   expect((await held)?.status).toBe(429);
   await eventually(async () => !/^going/m.test(await dump()));
 });
@@ -295,18 +308,17 @@ test("watches hold their seat until their initial events are sent", async () => 
     // One seat, three watches at once: who finds it taken is refused; then all are open.
     expect(opened.some(({ status }) => status === 200)).toBe(true);
     // The head of an answer comes before its initial events are sent.
-    await eventually(
-      async () =>
-        (await metric("current_executing_requests", 'level="watcher"')) === 0,
-    );
-    for (let at = 0; at < 5; at++) {
-      const again = await server.call(
-        "GET",
-        `${path}&timeoutSeconds=1`,
-        undefined,
-        as("watcher"),
+    const seatIsFree = (): Promise<boolean> =>
+      eventually(
+        async () =>
+          (await metric("current_executing_requests", 'level="watcher"')) === 0,
       );
+    await seatIsFree();
+    for (let at = 0; at < 5; at++) {
+      const again = await server.watch(path, as("watcher"));
       expect(again.status).toBe(200);
+      await seatIsFree();
+      again.close();
     }
     expect(
       await metric("request_execution_seconds_count", "watcher", "watch"),
@@ -350,7 +362,10 @@ test("lists and watches whose clients do not read give their seats back", async 
         const [begun] = (await once(socket, "data")) as [Buffer];
         socket.pause();
         expect(begun.toString()).toMatch(/^HTTP\/1.1 200 /);
-        await eventually(async () => (await executing()) === 0);
+        await eventually(async () => {
+          await clock.advanceAsync(500);
+          return (await executing()) === 0;
+        });
       }
       const { status } = await server.call(
         "GET",

@@ -15,6 +15,7 @@ import {
 } from "../../../api/pki/certificate.ts";
 import { freePort } from "../../support/free-port.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import {
   configMap,
@@ -38,15 +39,26 @@ async function start(
 }
 
 /** Writes wait until they are let go. */
-function gate(): { plugin: AdmissionPlugin; open: () => void } {
+function gate(): {
+  plugin: AdmissionPlugin;
+  open: () => void;
+  /** Resolves when a write waits. */
+  reached: Promise<void>;
+} {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
+  let reach = (): void => undefined;
+  const reached = new Promise<void>((resolve) => (reach = resolve));
   return {
     open,
+    reached,
     plugin: {
       name: "Gate",
-      validate: ({ name }: { name: string }) =>
-        name.startsWith("slow") ? opened : undefined,
+      validate({ name }: { name: string }) {
+        if (!name.startsWith("slow")) return undefined;
+        reach();
+        return opened;
+      },
     } as unknown as AdmissionPlugin,
   };
 }
@@ -61,12 +73,22 @@ describe("request timeouts", () => {
       "?timeout=1h",
     ],
   ])("ends a request after %s", async (_name, options, query) => {
-    const { plugin, open } = gate();
+    const { plugin, open, reached } = gate();
+    const clock = new FakeClock();
     const { call } = await start({
       ...options,
+      clock,
       parts: () => ({ admission: [plugin] }),
     });
-    const answer = await call("POST", configMaps + query, configMap("slow"));
+    let over = false;
+    const asking = call("POST", configMaps + query, configMap("slow"));
+    void asking.then(() => (over = true));
+    await reached;
+    clock.advance(99);
+    expect((await call("GET", configMaps)).status).toBe(200);
+    expect(over).toBe(false);
+    clock.advance(1);
+    const answer = await asking;
     expect(answer.status).toBe(504);
     expect(answer.body).toMatchObject({
       kind: "Status",
@@ -84,14 +106,12 @@ describe("request timeouts", () => {
   });
 
   it("leaves watches alone", async () => {
-    const { call, watch } = await start({ requestTimeoutMs: 400 });
+    const clock = new FakeClock();
+    const { call, watch } = await start({ clock, requestTimeoutMs: 400 });
     const reader = await watch(`${configMaps}?watch=1&timeout=50ms`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    // The timeout is for this one too.
-    await eventually(async () => {
-      const { status } = await call("POST", configMaps, configMap("late"));
-      return status === 201 || status === 409;
-    });
+    await clock.advanceAsync(500);
+    const { status } = await call("POST", configMaps, configMap("late"));
+    expect(status).toBe(201);
     expect(await reader.take(1)).toEqual(["ADDED late"]);
     reader.close();
   });
@@ -108,8 +128,8 @@ describe("request timeouts", () => {
 
 describe("shutdown", () => {
   it("serves on, not ready, during the delay", async () => {
-    // Long enough for six answers on a busy machine.
-    const { server, call } = await start({ shutdownDelayMs: 2500 });
+    const clock = new FakeClock();
+    const { server, call } = await start({ clock, shutdownDelayMs: 2500 });
     const stopped = server.stop();
     expect((await call("GET", "/readyz")).status).toBe(500);
     expect((await call("GET", "/readyz?verbose")).text).toContain(
@@ -118,6 +138,9 @@ describe("shutdown", () => {
     for (const path of ["/livez", "/healthz"])
       expect((await call("GET", path)).status).toBe(200);
     expect((await call("POST", configMaps, configMap("a"))).status).toBe(201);
+    await clock.advanceAsync(2499);
+    expect((await call("GET", "/livez")).status).toBe(200);
+    await clock.advanceAsync(1);
     await stopped;
   });
 
@@ -178,18 +201,24 @@ describe("shutdown", () => {
   it("ends watches at once, or over their grace period", async () => {
     for (const [shutdownWatchGraceMs, least] of [
       [0, 0],
-      [500, 150],
+      [500, 300],
     ] as const) {
-      const { server, watch } = await start({ shutdownWatchGraceMs });
+      const clock = new FakeClock();
+      const { server, watch } = await start({ clock, shutdownWatchGraceMs });
       const readers = await Promise.all(
         Array.from({ length: 4 }, () => watch("/api/v1/nodes?watch=1")),
       );
-      const startedMs = performance.now();
+      let ended = 0;
+      for (const reader of readers)
+        void reader.next().then((frame) => (ended += frame ? 0 : 1));
+      const startedMs = clock.monotonic();
       const stopped = server.stop();
-      for (const reader of readers) expect(await reader.next()).toBeUndefined();
-      const tookMs = performance.now() - startedMs;
-      expect(tookMs).toBeGreaterThanOrEqual(least);
-      expect(tookMs).toBeLessThan(5_000);
+      await eventually(async () => {
+        if (shutdownWatchGraceMs > 0) await clock.advanceAsync(10);
+        return ended === readers.length;
+      });
+      expect(clock.monotonic() - startedMs).toBeGreaterThanOrEqual(least);
+      clock.advance(shutdownWatchGraceMs);
       await stopped;
     }
   });

@@ -6,6 +6,8 @@ import {
 } from "../../../apiserver-lite/server.ts";
 import type { ApiServerOptions } from "../../../apiserver-lite/server-options.ts";
 import { createMemoryStore } from "../../../storage/memory/memory-store.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 /** Tests look into answers freely. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -31,6 +33,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+/** What is written to its store is written by the test alone: it does not renew a lease of its own. */
 export async function startTestServer(
   options: Partial<ApiServerOptions> = {},
 ): Promise<TestServer> {
@@ -38,6 +41,7 @@ export async function startTestServer(
     store: createMemoryStore(),
     logger: pino({ level: "silent" }),
     ...options,
+    featureGates: { APIServerIdentity: false, ...options.featureGates },
   });
   await server.start();
   const url = `http://127.0.0.1:${server.port}`;
@@ -75,8 +79,26 @@ export async function startTestServer(
       };
     },
     watch: (path, headers) => WatchReader.open(url + path, headers),
-    stop: () => server.stop(),
+    stop: () => stopServer(server, options.clock),
   };
+}
+
+/** What a stop waits for may end by the server's clock. */
+async function stopServer(
+  server: ApiServer,
+  clock: ApiServerOptions["clock"],
+): Promise<void> {
+  const stopping = server.stop();
+  if (clock instanceof FakeClock) {
+    let over = false;
+    const noted = (): void => void (over = true);
+    stopping.then(noted, noted);
+    await eventually(async () => {
+      await clock.advanceAsync(20);
+      return over;
+    });
+  }
+  return stopping;
 }
 
 export interface Frame {
@@ -87,6 +109,8 @@ export interface Frame {
 /** Reads a watch frame by frame. */
 export class WatchReader {
   #text = "";
+  /** A piece may end within a character. */
+  readonly #decoder = new TextDecoder();
   readonly #frames: Frame[] = [];
   readonly #abort: AbortController;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -114,7 +138,7 @@ export class WatchReader {
     while (this.#frames.length === 0) {
       const { done, value } = await this.#reader.read();
       if (done) return undefined;
-      this.#text += Buffer.from(value).toString("utf8");
+      this.#text += this.#decoder.decode(value, { stream: true });
       const lines = this.#text.split("\n");
       this.#text = lines.pop()!;
       for (const line of lines)

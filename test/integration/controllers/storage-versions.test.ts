@@ -38,7 +38,8 @@ beforeAll(async () => {
   server = await startTestServer({
     store,
     catalogue: builtinCatalogue(() => true),
-    featureGates,
+    // What it announces goes by its lease.
+    featureGates: { ...featureGates, APIServerIdentity: true },
     parts: () => ({ admission: [closed] }),
   });
   client = createClient(server.server.transport(superuser), { clock, logger });

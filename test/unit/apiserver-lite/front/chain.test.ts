@@ -94,6 +94,7 @@ async function start(options: Partial<FrontOptions> = {}): Promise<void> {
     allowedOrigins: undefined,
     strictTransportSecurity: undefined,
     requestTimeoutMs: 60_000,
+    clock: systemClock,
     observe: {
       began: () => {
         open++;
