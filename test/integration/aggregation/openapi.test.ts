@@ -80,7 +80,7 @@ test("its documents are in both indexes, and come from where they are", async ()
   expect(index["apis/apps/v1"]).toEqual(before["apis/apps/v1"]);
   const { body } = await server.call("GET", `${own}?hash=ABC`);
   expect(body.info.title).toBe("wardle");
-  expect(extension.seen.at(-1)!.url).toBe(`${own}?hash=ABC`);
+  expect(extension.seen.map(({ url }) => url)).toContain(`${own}?hash=ABC`);
 
   await eventually(async () => (await v2()).paths[path]);
   const merged = await v2();

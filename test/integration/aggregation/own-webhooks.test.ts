@@ -93,7 +93,7 @@ const configure = (clientConfig: object): Promise<Json> =>
         name: "own.example.com",
         admissionReviewVersions: ["v1"],
         sideEffects: "None",
-        timeoutSeconds: 5,
+        timeoutSeconds: 30,
         clientConfig,
         matchConditions: [
           { name: "marked", expression: "object.metadata.name == 'marked'" },

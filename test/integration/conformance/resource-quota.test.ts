@@ -92,6 +92,7 @@ test("its status is promptly calculated", async () => {
 
 test("captures the life of a pod", async () => {
   await makeQuota("test-quota", { hard });
+  await used({ pods: "0" });
   const requests = {
     cpu: "500m",
     memory: "252Mi",
@@ -135,6 +136,11 @@ test("captures the life of a pod", async () => {
 
 test("captures the lives of services, secrets, config maps and replica sets", async () => {
   await makeQuota("test-quota", { hard });
+  await eventually(
+    async () =>
+      (await tester.call("GET", api("configmaps/kube-root-ca.crt"))).status ===
+      200,
+  );
   const startMaps = (await tester.ok("GET", api("configmaps"))).items.length;
   await used({ configmaps: String(startMaps) });
   const service = (name: string, type: string): Json => ({
@@ -211,6 +217,7 @@ test("captures the lives of services, secrets, config maps and replica sets", as
 
 test("captures the life of a claim", async () => {
   await makeQuota("test-quota", { hard });
+  await used({ persistentvolumeclaims: "0" });
   await tester.ok("POST", api("persistentvolumeclaims"), {
     kind: "PersistentVolumeClaim",
     apiVersion: "v1",
@@ -264,6 +271,8 @@ test("update and delete; a status someone writes stays", async () => {
   await used({ cpu: "0" });
   const quota = await tester.ok("GET", api("resourcequotas/test-quota"));
   quota.spec.hard.cpu = "2";
+  // The controller may write its status meanwhile.
+  delete quota.metadata.resourceVersion;
   await tester.ok("PUT", api("resourcequotas/test-quota"), quota);
   await eventually(
     async () =>

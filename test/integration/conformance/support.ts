@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 export interface Watch {
-  /** The next event that `accept` takes; rejects after ten seconds. */
+  /** The next event that `accept` takes; rejects when none comes for long. */
   until(accept: (event: { type: string; object: Json }) => boolean): Promise<{
     type: string;
     object: Json;
@@ -117,8 +117,10 @@ export async function startTester(
       const events: { type: string; object: Json }[] = [];
       void (async () => {
         let text = "";
+        // A piece may end within a character.
+        const decoder = new TextDecoder();
         for await (const chunk of response.body!) {
-          text += Buffer.from(chunk as Uint8Array).toString("utf8");
+          text += decoder.decode(chunk as Uint8Array, { stream: true });
           const lines = text.split("\n");
           text = lines.pop()!;
           for (const line of lines) if (line) events.push(JSON.parse(line));

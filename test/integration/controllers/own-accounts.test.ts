@@ -346,10 +346,14 @@ async function endJob(client: Client): Promise<void> {
     pod = list.items.find(({ status }) => status?.phase === "Running");
     expect(pod).toBeDefined();
   });
-  await client.resource(pods).updateStatus({
-    ...pod!,
-    status: { ...pod!.status, phase: "Succeeded" },
-  });
+  await client
+    .resource(pods)
+    .patch(
+      pod!.metadata.name,
+      namespace,
+      { type: "merge", body: { status: { phase: "Succeeded" } } },
+      { subresource: "status" },
+    );
   await passes(async () => {
     const { items } = await client.resource(jobs).list({ namespace });
     expect(items.map(({ metadata }) => metadata.name)).not.toContain("j");

@@ -216,9 +216,11 @@ describe("a pool", () => {
     const b = await create();
     await change(a, { type: "ClusterIP" });
     await has(b, "192.0.2.5");
-    const { status, metadata } = await get(a);
-    expect(status).toEqual({ loadBalancer: {} });
-    expect(metadata.finalizers).toBeUndefined();
+    await passes(async () => {
+      const { status, metadata } = await get(a);
+      expect(status).toEqual({ loadBalancer: {} });
+      expect(metadata.finalizers).toBeUndefined();
+    });
   });
 
   test("leaves other classes alone", async () => {
