@@ -3,6 +3,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { makeTempDirectory, removeTempDirectory } from "./temp-directory.ts";
 import { freePort } from "./free-port.ts";
 
+/** Its own are two seconds and five. */
+export const etcdctlTimes = ["--dial-timeout=60s", "--command-timeout=60s"];
+
 export interface TestEtcd {
   readonly url: string;
   /** As a crash. The data stays for start(). */

@@ -13,7 +13,7 @@ import {
 import { shareAllocators } from "../../../apiserver-lite/resources/core/service/service-ranges.ts";
 import { createStrategies } from "../../../apiserver-lite/resources/index.ts";
 import { createEtcdStore } from "../../../storage/etcd/etcd-store.ts";
-import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
+import { etcdctlTimes, startEtcd, type TestEtcd } from "../../support/etcd.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
   configMap,
@@ -53,7 +53,7 @@ async function server(
 async function etcdctl(...args: string[]): Promise<Buffer> {
   const { stdout } = await promisify(execFile)(
     "etcdctl",
-    ["--endpoints", etcd.url, ...args],
+    [...etcdctlTimes, "--endpoints", etcd.url, ...args],
     { encoding: "buffer", env: { ...process.env, ETCDCTL_API: "3" } },
   );
   return stdout;

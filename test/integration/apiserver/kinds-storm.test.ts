@@ -71,14 +71,22 @@ class Log {
   }
 }
 
+/** How far a follower is. */
+interface Followed {
+  /** Watches it has opened. */
+  opened: number;
+  /** Watches that have ended. */
+  sessions: number;
+  events: number;
+}
+
 /** Lists and watches over HTTP as long as it is asked to, and checks what it sees. */
 async function follow(
   { call, watch }: TestServer,
   log: Log,
   done: () => boolean,
-): Promise<{ sessions: number; events: number }> {
-  let sessions = 0;
-  let events = 0;
+  followed: Followed,
+): Promise<void> {
   while (!done()) {
     const listed = await call("GET", widgets);
     if (listed.status !== 200) {
@@ -97,6 +105,7 @@ async function follow(
       `${widgets}?watch=1&resourceVersion=${revision}`,
     );
     const seen: string[] = [];
+    if (reader.status === 200) followed.opened++;
     for (;;) {
       const frame = reader.status === 200 ? await reader.next() : undefined;
       // Gone between list and watch, or read again since.
@@ -113,10 +122,9 @@ async function follow(
     );
     expect(items).toEqual(log.at(revision));
     expect(seen).toEqual(log.after(revision, last));
-    sessions++;
-    events += seen.length;
+    followed.sessions++;
+    followed.events += seen.length;
   }
-  return { sessions, events };
 }
 
 async function storm(
@@ -177,7 +185,10 @@ async function storm(
         state.delete(metadata.name);
       },
     });
-  const followers = [0, 1].map(() => follow(watched, log, () => ending));
+  const followed = [0, 1].map(() => ({ opened: 0, sessions: 0, events: 0 }));
+  const followers = followed.map((one) =>
+    follow(watched, log, () => ending, one),
+  );
   /** From which revision to which the informer must have been given everything, and where that is in what it was given. */
   const periods: { from: number; upTo: number; first: number; end: number }[] =
     [];
@@ -195,7 +206,13 @@ async function storm(
   // The informer began with what was there.
   from = registry.cache.revision;
   for (let round = 0; round < rounds; round++) {
+    const before = followed.map(({ opened }) => opened);
     await more(writesARound);
+    // However fast they write, those who follow see some of each round.
+    await eventually(() =>
+      followed.every(({ opened }, at) => opened > before[at]!),
+    );
+    await more(writesARound / 5);
     if (round % 3 === 2) {
       // In the same turn: what comes after it is not seen.
       end();
@@ -237,8 +254,8 @@ async function storm(
     group: "example.com",
     resource: "widgets",
   });
-  const seen = await Promise.all(followers);
-  for (const { sessions, events } of seen) {
+  await Promise.all(followers);
+  for (const { sessions, events } of followed) {
     expect(sessions).toBeGreaterThan(3);
     expect(events).toBeGreaterThan(writesARound);
   }

@@ -25,6 +25,7 @@ let config: k8s.KubeConfig;
 let custom: k8s.CustomObjectsApi;
 let apps: k8s.AppsV1Api;
 let informer: k8s.Informer<Site>;
+const reconciling: Promise<void>[] = [];
 
 beforeAll(async () => {
   cluster = await startCluster({ scheduler: false });
@@ -89,12 +90,13 @@ beforeAll(async () => {
         k8s.KubernetesListObject<Site>
       >,
   );
-  informer.on("add", (site) => void reconcile(site));
-  informer.on("update", (site) => void reconcile(site));
+  for (const verb of ["add", "update"] as const)
+    informer.on(verb, (site) => void reconciling.push(reconcile(site)));
   await informer.start();
 });
 afterAll(async () => {
   await informer.stop();
+  await Promise.all(reconciling);
   await cluster.stop();
   await hooks.close();
 });

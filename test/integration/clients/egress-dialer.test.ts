@@ -46,8 +46,11 @@ async function startTarget(): Promise<{ port: number; seen: () => number }> {
   return { port: (server.address() as AddressInfo).port, seen: () => seen };
 }
 
-const dialerOf = (at: EgressProxy["at"], metrics = new EgressMetrics()) =>
-  egressDialer({ at }, metrics, 500);
+const dialerOf = (
+  at: EgressProxy["at"],
+  metrics = new EgressMetrics(),
+  timeoutMs = 60_000,
+) => egressDialer({ at }, metrics, timeoutMs);
 
 async function echoed(socket: net.Socket): Promise<string> {
   socket.write("hello");
@@ -130,7 +133,7 @@ const strange: [string, (socket: Duplex) => void, RegExp][] = [
 
 test.each(strange)(
   "a proxy that %s fails the connection",
-  async (_, answer, problem) => {
+  async (what, answer, problem) => {
     const target = await startTarget();
     const proxy = await startConnectProxy();
     open.push(proxy);
@@ -139,6 +142,7 @@ test.each(strange)(
     const dial = dialerOf(
       { host: "127.0.0.1", port: proxy.port, tls: undefined },
       metrics,
+      what === "hangs" ? 300 : undefined,
     );
     await expect(dial("127.0.0.1", target.port)).rejects.toThrow(problem);
     expect(target.seen()).toBe(0);

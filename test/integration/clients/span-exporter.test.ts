@@ -108,9 +108,8 @@ test.each([["hangs"], ["is not there"]])(
     if (how === "is not there") await collector.stop();
     const clock = new FakeClock();
     const exporter = exporterTo(collector, clock);
-    const began = performance.now();
+    // In one turn of the loop: there is nothing it could wait for.
     for (let at = 0; at < 10_000; at++) exporter.add(span(String(at)));
-    expect(performance.now() - began).toBeLessThan(5_000);
     // At most a batch is on its way, and 2048 wait.
     expect(exporter.dropped).toBeGreaterThanOrEqual(10_000 - 2048 - 512);
     let stopped = false;

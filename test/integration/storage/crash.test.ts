@@ -99,5 +99,5 @@ it(
       await store.stop();
     }
   },
-  20_000 + rounds * 2_000,
+  150_000 + rounds * 10_000,
 );

@@ -15,7 +15,7 @@ import {
 import type { Store, StoreEvent } from "../../../storage/store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startEtcd, type TestEtcd } from "../../support/etcd.ts";
+import { etcdctlTimes, startEtcd, type TestEtcd } from "../../support/etcd.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { describeStoreContract, put } from "../../unit/storage/contract.ts";
 
@@ -65,7 +65,7 @@ async function keyValue(
 ): Promise<{ version: string; value: string } | undefined> {
   const { stdout } = await promisify(execFile)(
     "etcdctl",
-    ["--endpoints", etcd.url, "get", key, "-w", "json"],
+    [...etcdctlTimes, "--endpoints", etcd.url, "get", key, "-w", "json"],
     { env: { ...process.env, ETCDCTL_API: "3" } },
   );
   const { kvs } = JSON.parse(stdout) as {
@@ -143,7 +143,7 @@ it("goes on after etcd was gone, with no event lost", async () => {
 });
 
 it("waits for an etcd that comes back", async () => {
-  const store = await open({ patienceMs: 20_000 });
+  const store = await open({ patienceMs: 60_000 });
   await put(store, "/a", "1", 0);
   await etcd.kill();
   await put(store, "/lost", "1", 0).catch(() => undefined);

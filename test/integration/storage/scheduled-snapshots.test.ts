@@ -85,7 +85,8 @@ describe("orbit server", () => {
     );
     const listed = await stored("list");
     expect(listed.stdout).toMatch(
-      /^NAME +TAKEN +REVISION +BYTES\n(orbit-\S+ +\S+Z +\d+ +\d+\n){3}$/,
+      // One more when the stop came between the newest and the removal of the oldest.
+      /^NAME +TAKEN +REVISION +BYTES\n(orbit-\S+ +\S+Z +\d+ +\d+\n){3,4}$/,
     );
     expect((await stored("restore", kept)).code).toBe(2);
     expect(await stored("restore", kept, "--replace")).toMatchObject({
@@ -98,9 +99,11 @@ describe("orbit server", () => {
 
   it("lists and prunes by hand", async () => {
     await orbit.stop();
+    const before = (await stored("list")).stdout.match(/^orbit-/gm)!.length;
+    expect(before).toBeGreaterThan(1);
     const pruned = await stored("prune", "--snapshot-retention", "1");
     const names = pruned.stdout.trim().split("\n");
-    expect(names).toHaveLength(2);
+    expect(names).toHaveLength(before - 1);
     const listed = (await stored("list")).stdout;
     for (const name of names) expect(listed).not.toContain(name);
     const left = /^orbit-\S+/m.exec(listed)![0];

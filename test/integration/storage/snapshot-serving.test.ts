@@ -67,10 +67,8 @@ async function names(server: ApiServer): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name);
 }
 
-async function orbitStore(...argv: string[]): Promise<number> {
-  const startedMs = performance.now();
+async function orbitStore(...argv: string[]): Promise<void> {
   expect(await runStore(argv)).toBe(0);
-  return performance.now() - startedMs;
 }
 
 it("saves, restores and moves 10,000 objects while they are served", async () => {
@@ -86,11 +84,9 @@ it("saves, restores and moves 10,000 objects while they are served", async () =>
   const writer = (async () => {
     while (writing) await create(server, `beside-${written++}`);
   })();
-  const saveMs = await orbitStore("snapshot", "save", file, "--data-dir", from);
+  await orbitStore("snapshot", "save", file, "--data-dir", from);
   writing = false;
   await writer;
-  // The machine may be busy with others: a second is usual.
-  expect(saveMs).toBeLessThan(10_000);
   const saved = lines.join("");
   lines.length = 0;
   await orbitStore("snapshot", "status", file);
@@ -98,10 +94,7 @@ it("saves, restores and moves 10,000 objects while they are served", async () =>
   expect(Number(/keys +(\d+)/.exec(saved)![1])).toBeGreaterThan(objects);
   await server.stop();
 
-  const restoreMs = await orbitStore(
-    ...["snapshot", "restore", file, "--data-dir", to],
-  );
-  expect(restoreMs).toBeLessThan(10_000);
+  await orbitStore("snapshot", "restore", file, "--data-dir", to);
   const restored = await serve(fileStore(to));
   const kept = await names(restored);
   for (let i = 0; i < objects; i += 997) expect(kept).toContain(`c${i}`);

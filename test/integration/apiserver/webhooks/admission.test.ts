@@ -7,6 +7,7 @@ import {
   validating,
   type WebhookServer,
 } from "../../../support/webhooks.ts";
+import { eventually } from "../../../support/eventually.ts";
 import {
   configMap,
   configMaps,
@@ -183,7 +184,9 @@ test("validating ones are called at once, and the first refusal in time is the a
     hooks.on["/slow"] = async () => {
       meet();
       await both;
-      await new Promise((done) => setTimeout(done, 50));
+      await eventually(() =>
+        counted("quick").some((line) => line.includes("rejection_count")),
+      );
       return { allowed: false, status: { message: "slow" } };
     };
     hooks.on["/quick"] = async () => {
