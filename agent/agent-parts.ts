@@ -33,6 +33,7 @@ import type { ApiReporting } from "./reporting/api-reporting.ts";
 import type { PodClaims } from "./resources/claims/pod-claims.ts";
 import type { DeviceManager } from "./resources/devices/device-manager.ts";
 import type { ResourceManagers } from "./resources/resource-managers.ts";
+import type { UserNamespaces } from "./resources/users/user-namespaces.ts";
 import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { LocalObjects } from "./sources/local/local-objects.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
@@ -86,6 +87,8 @@ export interface PodRooms {
   readonly nodeResources: () => NodeResources;
   /** undefined: pods are not resized. */
   readonly allocated: AllocatedResources | undefined;
+  /** undefined: pods can have none of their own. */
+  readonly userNamespaces: UserNamespaces | undefined;
 }
 
 export interface AgentParts extends Ground, Reporting, PodRooms {

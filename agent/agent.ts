@@ -61,6 +61,7 @@ class AgentLife {
     const { adoption, pressure, housekeeping, rotation, clock } = this.#parts;
     const { plugins, devices, claims, shutdown } = this.#parts;
     await this.#parts.allocated?.start();
+    await this.#parts.userNamespaces?.start();
     await cgroups.start();
     await allocatable.start();
     await volumes.start();

@@ -35,6 +35,8 @@ import { PodWorkers } from "./pods/worker/pod-workers.ts";
 import { ProbeManager } from "./probes/probe-manager.ts";
 import { ApiReporting } from "./reporting/api-reporting.ts";
 import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
+import { subordinateIds } from "./resources/users/subordinate-ids.ts";
+import { UserNamespaces } from "./resources/users/user-namespaces.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { LocalEvents } from "./sources/local/local-events.ts";
@@ -275,6 +277,13 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     nodeResources,
     allocated: isGateOn(config, "InPlacePodVerticalScaling")
       ? new AllocatedResources(config.rootDirectory, logger)
+      : undefined,
+    userNamespaces: isGateOn(config, "UserNamespacesSupport")
+      ? new UserNamespaces({
+          rootDirectory: config.rootDirectory,
+          ids: () => subordinateIds(config.maxPods),
+          pods: () => runtimePods.list(),
+        })
       : undefined,
   };
 }

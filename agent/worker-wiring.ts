@@ -15,6 +15,7 @@ import { PullProgress } from "./images/pull-progress.ts";
 import { PodResizer, type ResizerContext } from "./pods/resize/pod-resizer.ts";
 import type { SetupContext } from "./pods/start/container-setup.ts";
 import type { PodStartContext } from "./pods/start/pod-start.ts";
+import type { PodUsersContext } from "./pods/start/pod-users.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
 import type { WorkersContext } from "./pods/worker/pod-workers.ts";
@@ -44,13 +45,16 @@ export function workersContext(
     resourceLimits,
     restartBackOff,
   });
+  const users: PodUsersContext = {
+    features: () => node.runtimeFeatures,
+    userNamespaces: rooms.userNamespaces,
+  };
   const start: PodStartContext = {
     sandboxes: {
       runtime,
       runtimePods,
       runtimeHandler: (pod) => runtimeHandler(client, pod),
-      features: () => node.runtimeFeatures,
-      userNamespaces: isGateOn(config, "UserNamespacesSupport"),
+      users,
       turns: new Turns(Math.max(8, cpus().length * 2)),
       events,
     },
@@ -58,6 +62,7 @@ export function workersContext(
       runtime,
       runtimePods,
       images,
+      users,
       setup: {
         environment: {
           configMap: (namespace, name) => objects.configMap(namespace, name),
@@ -103,6 +108,7 @@ export function workersContext(
     end,
     tearDown: {
       ...{ volumes, probes, claims, cgroups },
+      users: rooms.userNamespaces,
       admission: {
         release: (uid) => {
           resources.release(uid);

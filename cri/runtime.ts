@@ -90,7 +90,8 @@ export interface SandboxConfig {
     network: NamespaceMode;
     pid: NamespaceMode;
     ipc: NamespaceMode;
-    userns?: { mode: "pod" | "node"; uids: IdMapping[]; gids: IdMapping[] };
+    /** Of a user namespace of the pod's own; absent: the node's. */
+    users?: UserMappings;
     privileged: boolean;
     readonlyRootfs: boolean;
     runAsUser?: number;
@@ -106,10 +107,16 @@ export interface SandboxConfig {
   overhead?: LinuxResources;
 }
 
-interface IdMapping {
+export interface IdMapping {
   hostId: number;
   containerId: number;
   length: number;
+}
+
+/** Ids in a user namespace → ids of the host. */
+export interface UserMappings {
+  uids: readonly IdMapping[];
+  gids: readonly IdMapping[];
 }
 
 export interface LinuxResources {
@@ -195,6 +202,8 @@ export interface SandboxStatus extends SandboxSummary {
   ips: string[];
   /** PID of the sandbox process on the host, when asked for and reported. */
   pid?: number;
+  /** Absent: it is in the node's user namespace, or the runtime knows no others. */
+  users?: UserMappings;
 }
 
 export type ContainerState = "created" | "running" | "exited" | "unknown";

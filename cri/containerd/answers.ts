@@ -3,11 +3,13 @@ import {
   type ContainerState,
   type ContainerStatus,
   type ContainerSummary,
+  type IdMapping,
   type ImageSummary,
   type LinuxResources,
   type PodMetadata,
   type SandboxStatus,
   type SandboxSummary,
+  type UserMappings,
 } from "../runtime.ts";
 import type { ContainerStats, FilesystemUsage } from "../usage.ts";
 import type { RuntimeHandler } from "../runtime-features.ts";
@@ -20,6 +22,8 @@ const containerStates: readonly ContainerState[] = [
   "unknown",
 ];
 const sandboxReady = 0;
+/** Of a namespace. */
+const ofPod = 0;
 const propagations = ["private", "host-to-container", "bidirectional"] as const;
 
 function milliseconds(nanoseconds: number): number {
@@ -55,6 +59,24 @@ export function sandboxSummary(
   };
 }
 
+function idMappings(messages: readonly cri.IDMapping[]): IdMapping[] {
+  return messages.map(({ host_id, container_id, length }) => ({
+    hostId: host_id,
+    containerId: container_id,
+    length,
+  }));
+}
+
+/** undefined: the node's, or the runtime does not say. */
+function sandboxUsers({
+  linux,
+}: cri.PodSandboxStatus): UserMappings | undefined {
+  const message = linux?.namespaces?.options?.userns_options;
+  return message?.mode === ofPod
+    ? { uids: idMappings(message.uids), gids: idMappings(message.gids) }
+    : undefined;
+}
+
 /** The verbose answer's `info` is JSON in containerd's own shape; only the pid is wanted. */
 function pidOf(info: Record<string, string>): number | undefined {
   const text = info["info"];
@@ -77,10 +99,12 @@ export function sandboxStatus(
     ...(network?.additional_ips ?? []).map(({ ip }) => ip),
   ].filter((ip) => ip !== "");
   const pid = pidOf(response.info);
+  const users = sandboxUsers(message);
   return {
     ...sandboxSummary(message),
     ips,
     ...(pid === undefined ? {} : { pid }),
+    ...(users ? { users } : {}),
   };
 }
 

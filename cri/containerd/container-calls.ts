@@ -98,7 +98,7 @@ export function containerCalls({
         "CreateContainer",
         {
           pod_sandbox_id: sandboxId,
-          config: containerMessage(config),
+          config: containerMessage(config, sandbox),
           sandbox_config: sandboxMessage(sandbox),
         },
         requestTimeoutMs * sandboxTimeoutFactor,

@@ -2,6 +2,7 @@
 // runtime's own defaults apply.
 import type {
   ContainerConfig,
+  IdMapping,
   LinuxResources,
   Mount,
   NamespaceMode,
@@ -73,23 +74,30 @@ export function resourcesMessage(
   };
 }
 
+function idMappings(mappings: readonly IdMapping[]): Message<cri.IDMapping>[] {
+  return mappings.map(({ hostId, containerId, length }) => ({
+    host_id: hostId,
+    container_id: containerId,
+    length,
+  }));
+}
+
+function userNamespaceMessage({
+  security: { users },
+}: SandboxConfig): Message<cri.UserNamespace> | undefined {
+  return (
+    users && {
+      mode: namespaceModes.pod,
+      uids: idMappings(users.uids),
+      gids: idMappings(users.gids),
+    }
+  );
+}
+
 export function sandboxMessage(
   config: SandboxConfig,
 ): Message<cri.PodSandboxConfig> {
   const { security } = config;
-  const userns = security.userns;
-  const idMappings = (
-    mappings: readonly {
-      hostId: number;
-      containerId: number;
-      length: number;
-    }[],
-  ): Message<cri.IDMapping>[] =>
-    mappings.map(({ hostId, containerId, length }) => ({
-      host_id: hostId,
-      container_id: containerId,
-      length,
-    }));
   return {
     metadata: config.metadata,
     // A host-network sandbox with a hostname is refused.
@@ -122,14 +130,7 @@ export function sandboxMessage(
           network: namespaceModes[security.network],
           pid: namespaceModes[security.pid],
           ipc: namespaceModes[security.ipc],
-          userns_options:
-            userns === undefined
-              ? undefined
-              : {
-                  mode: namespaceModes[userns.mode],
-                  uids: idMappings(userns.uids),
-                  gids: idMappings(userns.gids),
-                },
+          userns_options: userNamespaceMessage(config),
         },
         selinux_options: security.selinux,
         run_as_user: int64Value(security.runAsUser),
@@ -146,7 +147,11 @@ export function sandboxMessage(
   };
 }
 
-function mountMessage(mount: Mount): Message<cri.Mount> {
+/** `users`: the container sees its own ids as owners, while those on the disk stay as they are. */
+function mountMessage(
+  mount: Mount,
+  users: SandboxConfig["security"]["users"],
+): Message<cri.Mount> {
   return {
     container_path: mount.containerPath,
     host_path: mount.hostPath,
@@ -154,6 +159,8 @@ function mountMessage(mount: Mount): Message<cri.Mount> {
     propagation: propagations[mount.propagation],
     selinux_relabel: mount.selinuxRelabel ?? false,
     recursive_read_only: mount.recursiveReadOnly ?? false,
+    uidMappings: idMappings(users?.uids ?? []),
+    gidMappings: idMappings(users?.gids ?? []),
   };
 }
 
@@ -178,8 +185,10 @@ const readonlyPaths = [
   "/proc/sysrq-trigger",
 ];
 
+/** The runtime wants the pod's user namespace named with each of its containers, too. */
 export function containerMessage(
   config: ContainerConfig,
+  sandbox: SandboxConfig,
 ): Message<cri.ContainerConfig> {
   const { security } = config;
   const unmasked = security.unmaskedProc || security.privileged;
@@ -190,7 +199,9 @@ export function containerMessage(
     args: config.args,
     working_dir: config.workingDir,
     envs: config.env.map(({ name, value }) => ({ key: name, value })),
-    mounts: config.mounts.map(mountMessage),
+    mounts: config.mounts.map((mount) =>
+      mountMessage(mount, sandbox.security.users),
+    ),
     devices: config.devices.map(({ containerPath, hostPath, permissions }) => ({
       container_path: containerPath,
       host_path: hostPath,
@@ -219,6 +230,7 @@ export function containerMessage(
           pid: namespaceModes[security.pid],
           ipc: namespaceModes[security.ipc],
           target_id: security.targetId ?? "",
+          userns_options: userNamespaceMessage(sandbox),
         },
         selinux_options: security.selinux,
         run_as_user: int64Value(security.runAsUser),

@@ -79,7 +79,7 @@ export function sandboxRequest(options: {
 }): ContainerCreateOptions {
   const { record, config, image, facts, securityOptions } = options;
   const { security } = config;
-  if (security.userns?.mode === "pod") refuse("a user namespace of the pod");
+  if (security.users) refuse("a user namespace of the pod");
   const onHost = security.network === "node";
   return {
     name: containerName(record),

@@ -66,11 +66,9 @@ const podSpec: Fields<PodSpec> = {
   hostIPC: works(),
   hostNetwork: works(),
   hostPID: works(),
-  hostUsers: {
-    state: "refused",
-    by: "agent",
-    note: "`false`, behind UserNamespacesSupport (else dropped): the pod waits with FailedCreatePodSandBox, by what the runtime reports of its RuntimeClass's handler, and with a runtime that is able too; static pods may not have the field without the gate",
-  },
+  hostUsers: works(
+    "behind UserNamespacesSupport, else dropped; where the runtime does not report that the handler of the RuntimeClass is able, the pod waits (FailedCreatePodSandBox); static pods may not have the field without the gate",
+  ),
   hostname: works("cut to 63 characters"),
   imagePullSecrets: works(),
   initContainers: works("sidecars too"),

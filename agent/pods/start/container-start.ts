@@ -31,6 +31,11 @@ import { graceSeconds } from "../shape/pod-shape.ts";
 import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
 import { setUpContainer, type SetupContext } from "./container-setup.ts";
 import type { HostFiles } from "./host-files.ts";
+import {
+  assertUsers,
+  withPodUsers,
+  type PodUsersContext,
+} from "./pod-users.ts";
 import { WaitingError, type ImageManager } from "../../images/image-manager.ts";
 
 export interface ContainerStartContext {
@@ -41,6 +46,7 @@ export interface ContainerStartContext {
   >;
   readonly images: Pick<ImageManager, "ensure">;
   readonly setup: SetupContext;
+  readonly users: PodUsersContext;
   readonly files: Pick<HostFiles, "nextLogNumber" | "linkContainerLog">;
   /** The pod's last status. */
   readonly status: { get(pod: Pod): PodStatus | undefined };
@@ -93,7 +99,7 @@ async function start(
   context: ContainerStartContext,
   inputs: StartInputs,
 ): Promise<void> {
-  const { pod, container, sandboxConfig, runtimePod, signal } = inputs;
+  const { pod, container, sandbox, runtimePod, signal } = inputs;
   const image = await orAborted(ensureImage(context, inputs), signal);
   if (!image || signal.aborted) return;
 
@@ -104,8 +110,15 @@ async function start(
         await context.files.nextLogNumber(pod, container.name),
         knownRestarts(context, pod, container.name),
       );
-  let config;
+  let config, sandboxConfig;
   try {
+    sandboxConfig = await withPodUsers(
+      context.users,
+      pod,
+      sandbox.runtimeHandler,
+      inputs.sandboxConfig,
+    );
+    assertUsers(sandbox, sandboxConfig);
     config = await setUpContainer(context.setup, {
       ...inputs,
       restartCount,
@@ -119,7 +132,12 @@ async function start(
   // A log of that number may be left from before a reboot: the runtime would append to it.
   const logPath = join(sandboxConfig.logDirectory, config.logPath);
   if (!last) await rm(logPath, { force: true });
-  const id = await createAndStart(context, inputs, config, last);
+  const id = await createAndStart(
+    context,
+    { ...inputs, sandboxConfig },
+    config,
+    last,
+  );
   context.files
     .linkContainerLog(pod, container.name, id, logPath)
     .catch((error: unknown) =>

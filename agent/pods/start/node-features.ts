@@ -16,7 +16,8 @@ export function mountsReadOnlyBelow(
 }
 
 /**
- * Why a pod can't have the user namespace it asks for, in the reference's words; undefined: it asks for none of its own.
+ * Why a pod can't have the user namespace it asks for, in the reference's words; undefined: it asks for none of
+ * its own, or may have it.
  *
  * @param handler Of the pod's RuntimeClass; "": the runtime's default one.
  * @param isGateOn UserNamespacesSupport. Pods of an API server have lost the field without it, static pods have not.
@@ -32,8 +33,7 @@ export function userNamespaceRefusal(
     return 'the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers';
   if (hostUsers) return undefined;
   const found = handlers.find(({ name }) => name === handler);
-  if (found?.userNamespaces)
-    return "can't set `spec.hostUsers: false`, user namespaces are not supported by this agent";
+  if (found?.userNamespaces) return undefined;
   const text =
     handler === ""
       ? "can't set `spec.hostUsers: false`, runtime does not support user namespaces"

@@ -10,17 +10,18 @@ import { runtimeStatusText } from "../../../cri/runtime-error-text.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
 import type { RuntimePods } from "../runtime/runtime-pods.ts";
 import type { Turns } from "../../pacing/turns.ts";
-import { userNamespaceRefusal, type NodeFeatures } from "./node-features.ts";
+import {
+  assertUsers,
+  withPodUsers,
+  type PodUsersContext,
+} from "./pod-users.ts";
 
 export interface SandboxStartContext {
-  readonly runtime: Pick<Runtime, "runPodSandbox">;
+  readonly runtime: Pick<Runtime, "runPodSandbox" | "stopPodSandbox">;
   readonly runtimePods: Pick<RuntimePods, "addSandbox">;
   /** RuntimeClass name → handler; "" where none is asked for. Rejects when there is no such class. */
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
-  /** Of the runtime. */
-  readonly features: () => NodeFeatures;
-  /** The gate UserNamespacesSupport. */
-  readonly userNamespaces: boolean;
+  readonly users: PodUsersContext;
   /** How many sandboxes are made at a time. */
   readonly turns: Turns;
   readonly events: Pick<PodEvents, "pod">;
@@ -31,20 +32,13 @@ export async function startSandbox(
   pod: Pod,
   config: SandboxConfig,
 ): Promise<SandboxStatus> {
-  const { runtime, runtimePods, runtimeHandler, turns, events } = context;
-  const { features, userNamespaces } = context;
+  const { runtime, runtimeHandler, users, turns, events } = context;
   try {
     const handler = await runtimeHandler(pod);
-    const refusal = userNamespaceRefusal(
-      pod,
-      handler,
-      features(),
-      userNamespaces,
-    );
-    if (refusal) throw new Error(refusal);
-    const id = await turns.run(() => runtime.runPodSandbox(config, handler));
+    const mapped = await withPodUsers(users, pod, handler, config);
+    const id = await turns.run(() => runtime.runPodSandbox(mapped, handler));
     crashPoint("podworker.sandbox.made");
-    return await runtimePods.addSandbox(pod.metadata.uid ?? "", id);
+    return await addSandbox(context, pod, mapped, id);
   } catch (error) {
     events.pod(
       pod,
@@ -54,4 +48,23 @@ export async function startSandbox(
     );
     throw error;
   }
+}
+
+/** One that is not what was asked for is stopped, so that another try makes a new one. */
+async function addSandbox(
+  { runtime, runtimePods }: SandboxStartContext,
+  pod: Pod,
+  config: SandboxConfig,
+  id: string,
+): Promise<SandboxStatus> {
+  const sandbox = await runtimePods.addSandbox(pod.metadata.uid ?? "", id);
+  // Of one that ended already the runtime may not say everything.
+  if (!sandbox.ready) return sandbox;
+  try {
+    assertUsers(sandbox, config);
+  } catch (error) {
+    await runtime.stopPodSandbox(id);
+    throw error;
+  }
+  return sandbox;
 }

@@ -25,6 +25,7 @@ import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { podDescription } from "../shape/labels.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
 import { WaitingReasons } from "../start/waiting-reasons.ts";
+import type { UserNamespaces } from "../../resources/users/user-namespaces.ts";
 import { PassLoop, type NextPass } from "./pass-loop.ts";
 import { PodReport, type ReportContext } from "./pod-report.ts";
 import { PodSync, type PodAdmission, type SyncContext } from "./pod-sync.ts";
@@ -53,6 +54,8 @@ interface TearDownContext {
   };
   readonly cgroups: { removePod(uid: string, qos: QosClass): Promise<void> };
   readonly admission: Pick<PodAdmission, "release">;
+  /** Absent: pods have no user namespaces of their own. */
+  readonly users?: Pick<UserNamespaces, "release"> | undefined;
 }
 
 export interface WorkerContext {
@@ -306,7 +309,7 @@ export class PodWorker {
 
   async #tearDown(left: RuntimePod, end: EndRequest): Promise<void> {
     const { runtime } = this.#context.end;
-    const { volumes, probes, claims, cgroups, admission } =
+    const { volumes, probes, claims, cgroups, admission, users } =
       this.#context.tearDown;
     // Its devices go to others as soon as the pod is reported to be over.
     await claims.unprepare(this.uid);
@@ -322,6 +325,7 @@ export class PodWorker {
     this.#reportEnding(left, "torn-down", end);
     crashPoint("podworker.end.reported");
     await cgroups.removePod(this.uid, qosClass(this.#pod));
+    await users?.release(this.uid);
     admission.release(this.uid);
     this.#state = states.tornDown(this.#state, clean);
   }

@@ -313,13 +313,15 @@ export async function startAgentPart(
     imagesDirectory: path.join(dataDirectory, "images"),
     ...options.config,
   };
+  const settings = resolveAgentConfig(config);
   const chosen = await chooseRuntime({
     endpoint: options.endpoint,
     imageEndpoint: values.optionalText("image-service-endpoint"),
     dataDirectory,
     rootDirectory: values.text("root-dir"),
-    cgroupRoot: resolveAgentConfig(config).cgroupRoot,
+    cgroupRoot: settings.cgroupRoot,
     systemdCgroup: config.cgroupDriver === "systemd",
+    mapsUsers: isGateOn(settings, "UserNamespacesSupport"),
     clock,
     podCidrs,
     setPodRules: options.setPodRules,

@@ -18,6 +18,7 @@ import type { SupervisedContainerd } from "../../../cri/private-containerd/super
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { GrpcTracing } from "../../../grpc/channel.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
+import { letMappedUsersThrough } from "./mapped-users.ts";
 import { recordMachineFile, recordNatTables } from "./machine-files.ts";
 import {
   defaultEndpoint,
@@ -53,6 +54,8 @@ export interface RuntimeChoice {
   cgroupRoot: string;
   /** systemd makes the cgroups of pods: a private containerd leaves it those of containers. */
   systemdCgroup: boolean;
+  /** Pods may have user namespaces of their own. */
+  mapsUsers: boolean;
   requestTimeoutMs: number;
   trace?: GrpcTracing | undefined;
   clock?: Clock;
@@ -258,6 +261,7 @@ export async function chooseRuntime(
   if (isPrivate) {
     containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
+    if (choice.mapsUsers) await letMappedUsersThrough(dataDirectory, endpoint);
     cniDirectory = containerd.cniConfigurationDirectory;
     pluginDirectory = containerd.current.cniBinaryDirectory;
     sandboxSeccompProfile = containerd.current.sandboxSeccompProfile;

@@ -64,6 +64,7 @@ function choose(
     rootDirectory: path.join(dataDirectory, "agent"),
     podCidrs: ["10.251.0.0/24"],
     systemdCgroup: false,
+    mapsUsers: false,
     cgroupRoot,
     requestTimeoutMs: 10_000,
     logger,

@@ -42,6 +42,8 @@ export interface FakeContextOptions {
   ) => PodResizer;
   /** Of every container that ended. */
   readonly lastMessage?: string;
+  /** Of pods with user namespaces of their own. */
+  readonly users?: WorkersContext["tearDown"]["users"];
   /** Hears of each event of a pod. */
   readonly events?: (reason: string, message: string) => void;
 }
@@ -96,13 +98,13 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     sandboxes: {
       ...{ runtime, runtimePods, events },
       runtimeHandler: () => Promise.resolve(""),
-      features,
-      userNamespaces: false,
+      users: { features },
       turns: new Turns(4),
     },
     containers: {
       ...{ runtime, runtimePods, files, status, restartBackOff, logger },
       ending: end,
+      users: { features },
       images: {
         ensure: () =>
           Promise.resolve({
@@ -152,7 +154,10 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       ...(resize ? { resize } : {}),
     },
     end,
-    tearDown: { volumes, probes, cgroups, admission, claims: withoutClaims },
+    tearDown: {
+      ...{ volumes, probes, cgroups, admission, claims: withoutClaims },
+      users: options.users,
+    },
     clean: {
       ...{ runtimePods, files, restartBackOff },
       images: { forgetPod: () => undefined },

@@ -60,6 +60,25 @@ const stage = (
 ): Promise<Stage> => workerStage(directories(), options);
 const pod = stagedPod;
 
+test("a pod's ids of its user namespace are free once nothing of it runs, before it is reported to be over", async () => {
+  const released: string[] = [];
+  const on = await stage({
+    users: {
+      release(uid) {
+        released.push(`${uid}, running: ${on.running().length}`);
+        expect(on.finished).toEqual([]);
+        return Promise.resolve();
+      },
+    },
+  });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  expect(released).toEqual([]);
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  expect(released).toEqual(["u, running: 0"]);
+});
+
 test("syncing → terminating → terminated → gone, by deletion", async () => {
   const on = await stage();
   on.workers.set(pod());

@@ -36,6 +36,7 @@ export async function workerStage(
     resize?: FakeContextOptions["resize"];
     events?: FakeContextOptions["events"];
     lastMessage?: string;
+    users?: FakeContextOptions["users"];
     /** What the API server has goes nowhere. */
     withoutApi?: boolean;
   } = {},
@@ -68,6 +69,7 @@ export async function workerStage(
     ...(options.admit ? { admit: options.admit } : {}),
     ...(options.resize ? { resize: options.resize } : {}),
     ...(options.events ? { events: options.events } : {}),
+    ...(options.users ? { users: options.users } : {}),
     ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
   });
   const workers = new PodWorkers(context);
