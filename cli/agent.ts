@@ -95,7 +95,12 @@ export async function runAgent(
     logger,
     config: { serviceRanges: localServiceRanges(values) },
     ...(network.localObjects ? { localObjects: network.localObjects } : {}),
-    ...(connection ? { client: connection.client } : {}),
+    ...(connection
+      ? {
+          client: connection.client,
+          clientMetrics: connection.clientMetrics,
+        }
+      : {}),
   });
   network.ranges.links.onChange(() => part.agent.report());
   network.start();

@@ -2,6 +2,7 @@
 import { systemClock } from "../api/clock.ts";
 import { createClient } from "../client/create-client.ts";
 import { createHttpTransport } from "../client/http-transport.ts";
+import { ClientMetrics } from "../client/metrics/client-metrics.ts";
 import { createControllerManager } from "../controllers/manager.ts";
 import type { ControllerOptions } from "../controllers/options.ts";
 import { beginDaemon } from "./daemon.ts";
@@ -59,14 +60,16 @@ export async function runControllerManager(
   if (!start) return 0;
   const { values, logger } = start;
   const options = await chosenOptions(values, (text) => logger.warn(text));
-  const connection = await partConnection(
-    values,
-    logger,
-    options.featureGates ?? {},
-  );
+  const asked = new ClientMetrics();
+  const gates = options.featureGates ?? {};
+  const connection = {
+    ...(await partConnection(values, logger, gates)),
+    metrics: asked,
+  };
   const environment = { clock: systemClock, logger };
   const client = createClient(createHttpTransport(connection), environment);
   const metrics = new PartMetrics();
+  metrics.add("client", () => asked.families());
   let manager;
   try {
     manager = createControllerManager({

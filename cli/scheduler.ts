@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { systemClock } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
+import { ClientMetrics } from "../client/metrics/client-metrics.ts";
 import {
   createLeaderElection,
   type LeaderElection,
@@ -57,10 +58,12 @@ export async function runScheduler(
     writeConfiguration(writeTo, configuration);
     return 0;
   }
-  const client = await connectClient(values, logger, featureGates);
+  const asked = new ClientMetrics();
+  const client = await connectClient(values, logger, featureGates, asked);
   const counted = new SchedulerMetrics();
   let current: Scheduler | undefined;
   const metrics = new PartMetrics();
+  metrics.add("client", () => asked.families());
   metrics.add("scheduler", () => counted.families());
   // What it needs to know is read as soon as there is a scheduler, even while another one leads.
   const make = (): Scheduler => {

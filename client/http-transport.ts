@@ -28,9 +28,10 @@ import {
 } from "./content/body-codec.ts";
 import { bodyCodecOf } from "./content/codec-of.ts";
 import { nameItems } from "./content/list-items.ts";
-import { answerError } from "./content/status-error.ts";
+import { answerError, retryAfterMs } from "./content/status-error.ts";
 import { checkRequest, resourcePath } from "./http-paths.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
+import type { ClientMetrics } from "./metrics/client-metrics.ts";
 import { RequestCredentials, type CredentialOptions } from "./credentials.ts";
 import {
   TransportError,
@@ -62,6 +63,7 @@ export interface HttpTransportOptions extends CredentialOptions {
   rateLimit?: { qps: number; burst: number };
   /** Connections for requests; default 16. */
   maxConnections?: number;
+  metrics?: ClientMetrics | undefined;
   clock?: Clock;
   logger?: Logger;
 }
@@ -104,6 +106,7 @@ interface Pools {
 
 class UndiciTransport implements HttpTransport {
   readonly #origin: string;
+  readonly #host: string;
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -120,6 +123,7 @@ class UndiciTransport implements HttpTransport {
   constructor(private readonly options: HttpTransportOptions) {
     const url = new URL(options.server);
     this.#origin = url.origin;
+    this.#host = url.host;
     this.#prefix = trimEnd(url.pathname, "/");
     this.#clock = options.clock ?? systemClock;
     this.#credentials = new RequestCredentials(options, this.#clock);
@@ -262,6 +266,10 @@ class UndiciTransport implements HttpTransport {
     return headers;
   }
 
+  #began(method: string): ((code: number | undefined) => void) | undefined {
+    return this.options.metrics?.began(method, this.#host);
+  }
+
   async #call(
     method: Dispatcher.HttpMethod,
     path: string,
@@ -276,6 +284,7 @@ class UndiciTransport implements HttpTransport {
       let status: number;
       let bytes: Buffer;
       let answered: Record<string, string | string[] | undefined>;
+      const ended = this.#began(method);
       try {
         const pools = await this.#connected();
         const response = await pools.requests.request({
@@ -290,7 +299,9 @@ class UndiciTransport implements HttpTransport {
         status = response.statusCode;
         answered = response.headers;
         bytes = Buffer.from(await response.body.arrayBuffer());
+        ended?.(status);
       } catch (error) {
+        ended?.(undefined);
         if (error instanceof TransportError) throw error;
         const code = (error as { code?: string }).code;
         const stale = code === "UND_ERR_SOCKET" || code === "ECONNRESET";
@@ -326,6 +337,7 @@ class UndiciTransport implements HttpTransport {
     const pools = await this.#connected();
     const codec = await this.#bodyCodec();
     const headers = await this.#headers(codec.accept);
+    const ended = this.#began("GET");
     const response = await pools.watches
       .request({
         method: "GET",
@@ -339,10 +351,12 @@ class UndiciTransport implements HttpTransport {
         signal,
       })
       .catch((error: unknown) => {
+        ended?.(undefined);
         throw new TransportError(`GET ${path}: ${String(error)}`, {
           cause: error,
         });
       });
+    ended?.(response.statusCode);
     if (response.statusCode !== 200) {
       if (response.statusCode === 401) this.#credentials.refused();
       const bytes = Buffer.from(await response.body.arrayBuffer());
@@ -378,17 +392,4 @@ function decoded(codec: BodyCodec, answer: Answer, what: string): unknown {
       cause: error,
     });
   }
-}
-
-/** Milliseconds to wait before the request may be sent again, or undefined when the answer is final. */
-function retryAfterMs(
-  status: number,
-  header: string | string[] | undefined,
-): number | undefined {
-  if (header === undefined || (status !== 429 && status < 500))
-    return undefined;
-  const seconds = Number(header);
-  return Number.isFinite(seconds) && seconds >= 0
-    ? Math.min(seconds, 60) * 1000
-    : undefined;
 }

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { ClusterPki } from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Client } from "../../client/client.ts";
+import type { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import type { PartPortOptions } from "../../http-kit/part-port.ts";
 import type { OptionValues } from "../options/parse.ts";
 import type { ApiPart } from "../parts/api/apiserver.ts";
@@ -31,8 +32,8 @@ export interface ClusterContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly started: Started;
-  /** A client of that user, who may do everything, on the in-process transport. */
-  clientFor(user: string): Client;
+  /** A client of that user, who may do everything, on the in-process transport; what it asks is counted in `metrics`. */
+  clientFor(user: string, metrics?: ClientMetrics): Client;
   /** Opens a part's own port, where ports are asked for. */
   openPort(port: PartPort): Promise<void>;
 }

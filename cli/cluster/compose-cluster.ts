@@ -8,6 +8,8 @@ import { superuser, type ClusterPki } from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Family } from "../../api/metrics/family.ts";
 import type { Client } from "../../client/client.ts";
+import type { ClientMetrics } from "../../client/metrics/client-metrics.ts";
+import { countedTransport } from "../../client/metrics/counted-transport.ts";
 import { createClient } from "../../client/create-client.ts";
 import type { Store } from "../../storage/store.ts";
 import type { OptionValues } from "../options/parse.ts";
@@ -146,9 +148,10 @@ export async function composeCluster(
   started.add(() => api.stop());
   const { port } = api.server;
   options.onServing?.(port);
-  const clientFor = (name: string): Client => {
+  const clientFor = (name: string, metrics?: ClientMetrics): Client => {
+    const plain = api.server.transport({ ...superuser, name }, name);
     const client = createClient(
-      api.server.transport({ ...superuser, name }, name),
+      metrics ? countedTransport(plain, metrics) : plain,
       { clock, logger },
     );
     started.add(() => client.close());

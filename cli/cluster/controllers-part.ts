@@ -1,4 +1,5 @@
 // The controllers inside a composed cluster. A file of its own, so that their modules are read only where they run.
+import { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { ControllerOptions } from "../../controllers/options.ts";
 import type { OptionValues } from "../options/parse.ts";
@@ -34,8 +35,10 @@ export async function startControllers(
 ): Promise<void> {
   const { values, pki, clock, logger, started } = cluster;
   const metrics = new PartMetrics();
+  const asked = new ClientMetrics();
+  metrics.add("client", () => asked.families());
   const shared = {
-    client: cluster.clientFor("system:kube-controller-manager"),
+    client: cluster.clientFor("system:kube-controller-manager", asked),
     clock,
     logger: logger.child({ part: "controllers" }),
   };

@@ -8,6 +8,7 @@ import {
   emulatedVersionOf,
   featureGatesOf,
 } from "../parts/api/emulated-version.ts";
+import { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import { startAgentPart, type AgentPart } from "../parts/agent/agent.ts";
 import type { NodeRangesSource } from "../parts/network/node-ranges.ts";
 import { waitForNodeReady } from "../parts/node-ready.ts";
@@ -36,7 +37,8 @@ export async function startNode(
   ranges: NodeRangesSource,
 ): Promise<AgentPart> {
   const { pki, api, clock, logger, started } = cluster;
-  const client = cluster.clientFor(`system:node:${nodeName}`);
+  const clientMetrics = new ClientMetrics();
+  const client = cluster.clientFor(`system:node:${nodeName}`, clientMetrics);
   const running: { agent?: AgentPart } = {};
   const objects = new ManifestObjects({
     client,
@@ -59,7 +61,7 @@ export async function startNode(
     onPodRanges: (given) => ranges.set(given),
     podNetwork: ranges.hooks,
     podMtu: ranges.podMtu,
-    client,
+    ...{ client, clientMetrics },
     config: {
       ...plan.logDirectories,
       registerPodRanges: true,

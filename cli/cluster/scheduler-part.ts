@@ -1,4 +1,5 @@
 // The scheduler inside a composed cluster. A file of its own, so that its modules are read only where it runs.
+import { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import { createScheduler, type Scheduler } from "../../scheduler/scheduler.ts";
 import { resourcesPath } from "../../scheduler/metrics/pod-resources.ts";
 import { SchedulerMetrics } from "../../scheduler/metrics/scheduler-metrics.ts";
@@ -15,9 +16,11 @@ export async function startScheduler(
   const counted = new SchedulerMetrics();
   let current: Scheduler | undefined;
   const metrics = new PartMetrics();
+  const asked = new ClientMetrics();
+  metrics.add("client", () => asked.families());
   metrics.add("scheduler", () => counted.families());
   const shared = {
-    client: cluster.clientFor("system:kube-scheduler"),
+    client: cluster.clientFor("system:kube-scheduler", asked),
     clock,
     logger: logger.child({ part: "scheduler" }),
   };

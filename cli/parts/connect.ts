@@ -12,6 +12,7 @@ import {
   loadKubeconfig,
   type KubeconfigConnection,
 } from "../../client/kubeconfig.ts";
+import type { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { clientContentType } from "./client-content-type.ts";
@@ -22,9 +23,10 @@ export async function connectClient(
   values: OptionValues,
   logger: Logger,
   gates: Readonly<Record<string, boolean>> = {},
+  metrics?: ClientMetrics,
 ): Promise<Client> {
   const connection = await partConnection(values, logger, gates);
-  return createClient(createHttpTransport(connection), {
+  return createClient(createHttpTransport({ ...connection, metrics }), {
     clock: systemClock,
     logger,
   });

@@ -66,3 +66,16 @@ function errorOf(
   const message = text.trim().slice(0, 1024) || `the server answered ${code}`;
   return new ApiError({ code, reason, message }, extra);
 }
+
+/** Milliseconds to wait before the request may be sent again, or undefined when the answer is final. */
+export function retryAfterMs(
+  status: number,
+  header: string | string[] | undefined,
+): number | undefined {
+  if (header === undefined || (status !== 429 && status < 500))
+    return undefined;
+  const seconds = Number(header);
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(seconds, 60) * 1000
+    : undefined;
+}

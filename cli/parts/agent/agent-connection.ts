@@ -6,6 +6,7 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
+import { ClientMetrics } from "../../../client/metrics/client-metrics.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError, type OptionValue } from "../../options/table.ts";
 import { clientContentType } from "../client-content-type.ts";
@@ -15,6 +16,7 @@ import { agentConfig } from "./agent-config.ts";
 
 interface AgentConnection {
   readonly client: Client;
+  readonly clientMetrics: ClientMetrics;
   /** By --server and --token. */
   readonly joined: boolean;
   /** The cluster's authority, or else where its API server is. */
@@ -133,6 +135,7 @@ export async function connectAgent(
     given.length > 0
       ? given
       : [values.optionalText("master") ?? connection.server];
+  const clientMetrics = new ClientMetrics();
   const transport = new FailoverTransport({
     servers,
     tls: connection.tls ?? {},
@@ -142,6 +145,7 @@ export async function connectAgent(
         server,
         ...clientRateLimit(values),
         contentType,
+        metrics: clientMetrics,
         ...(joined ? { requestTimeoutMs: failoverTimeoutMs } : {}),
         logger,
       }),
@@ -150,7 +154,10 @@ export async function connectAgent(
   const clusterIdentity = connection.tls?.ca ?? connection.server;
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
-    return { client, joined, clusterIdentity, close: () => client.close() };
+    return {
+      ...{ client, clientMetrics, joined, clusterIdentity },
+      close: () => client.close(),
+    };
   const { ClientCertificateKeeper } =
     await import("../../../agent/certificates/client-certificate.ts");
   const keeper = new ClientCertificateKeeper(
@@ -161,9 +168,7 @@ export async function connectAgent(
   );
   keeper.start();
   return {
-    client,
-    joined,
-    clusterIdentity,
+    ...{ client, clientMetrics, joined, clusterIdentity },
     async close() {
       keeper.stop();
       await client.close();

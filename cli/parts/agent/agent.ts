@@ -33,6 +33,7 @@ import { givenServingPair, readAuthorityFile } from "../option-files.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Client } from "../../../client/client.ts";
+import type { ClientMetrics } from "../../../client/metrics/client-metrics.ts";
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
@@ -69,6 +70,8 @@ interface AgentPartOptions {
   onPodRanges?: (ranges: readonly string[]) => void;
   /** Absent: static pods only. */
   client?: Client;
+  /** What it asks. */
+  clientMetrics?: ClientMetrics;
   clock: Clock;
   logger: Logger;
   /** What only the composition knows: directories of logs and the like. */
@@ -189,7 +192,14 @@ function isOpen(
 /** What the ports need of the options. */
 type AgentPortOptions = Pick<
   AgentPartOptions,
-  "values" | "cluster" | "client" | "clock" | "logger" | "certificateDirectory"
+  | "values"
+  | "cluster"
+  | "client"
+  | "clientMetrics"
+  | "config"
+  | "clock"
+  | "logger"
+  | "certificateDirectory"
 >;
 
 /** @throws UsageError, DependencyError; undefined with --enable-server=false */
@@ -206,6 +216,11 @@ export async function openAgentPorts(
   const healthzPort = values.number("healthz-port");
   const { featureGates = {} } = agentConfig(values);
   const isOn = (gate: AgentGate): boolean => isGateOn({ featureGates }, gate);
+  const program = programFamilies(
+    values,
+    { ...featureGates, ...options.config?.featureGates },
+    emulatedVersionOf(values),
+  );
   const open = isOpen(options, authorizer);
   const addresses = agentAddresses(values, open);
   if (open)
@@ -230,11 +245,10 @@ export async function openAgentPorts(
     checkpoints: isOn("ContainerCheckpoint"),
     logStreams: isOn("PodLogsQuerySplitStreams"),
     fineGrainedAccess: isOn("KubeletFineGrainedAuthz"),
-    programMetrics: programFamilies(
-      values,
-      featureGates,
-      emulatedVersionOf(values),
-    ),
+    programMetrics: () => [
+      ...program(),
+      ...(options.clientMetrics?.families() ?? []),
+    ],
     zpages: zpageOptions("kubelet", values, agentOptions, isOn),
     anonymous: cluster ? false : values.flag("anonymous-auth"),
     ...addresses,
