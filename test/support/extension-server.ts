@@ -94,6 +94,8 @@ export async function startExtensionServer(
     requestCert: true,
     rejectUnauthorized: false,
   });
+  // By default idle connections end after five seconds, under a request that is on its way to one of them.
+  server.keepAliveTimeout = 0;
   const extension: ExtensionTestServer = {
     get port() {
       return (server.address() as AddressInfo).port;

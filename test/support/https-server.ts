@@ -64,6 +64,8 @@ export async function startHttpsServer(
       });
     },
   );
+  // By default idle connections end after five seconds, under a request that is on its way to one of them.
+  server.keepAliveTimeout = 0;
   let connections = 0;
   server.on("secureConnection", () => connections++);
   await new Promise<void>((resolve) =>

@@ -109,7 +109,7 @@ async function kubectl(...args: string[]): Promise<string> {
     ["--server", address, "--cache-dir", home, ...args],
     {
       env: { ...process.env, HOME: home, KUBECONFIG: "/dev/null" },
-      timeout: 20_000,
+      timeout: 90_000,
     },
   );
   return stdout;

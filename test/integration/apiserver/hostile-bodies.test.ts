@@ -33,8 +33,8 @@ const strategic = type("strategic-merge-patch+json");
 const jsonPatch = type("json-patch+json");
 const apply = type("apply-patch+yaml");
 
-/** For client and server together. Most take a few; what is not linear takes seconds at these lengths. */
-const maxCpuMs = 700;
+/** For client and server together. Most take a few; what is not linear takes many seconds at these lengths. */
+const maxCpuMs = 1500;
 
 /** The answer, and the processor time of this process (client and server) meanwhile. */
 async function timed(
@@ -551,7 +551,7 @@ test("a strategic patch of many elements costs no more than their number", async
   ]) {
     const answer = await timed("PATCH", `${pods}/many`, { spec }, strategic);
     expect([400, 422]).toContain(answer.status);
-    expect(answer.cpuMs).toBeLessThan(2000);
+    expect(answer.cpuMs).toBeLessThan(2 * maxCpuMs);
   }
   const finalizers = Array.from({ length: 30_000 }, (_, at) => `a.b/c${at}`);
   const removed = await timed(
@@ -567,7 +567,7 @@ test("a strategic patch of many elements costs no more than their number", async
     strategic,
   );
   expect(removed.status).toBeLessThan(500);
-  expect(removed.cpuMs).toBeLessThan(2000);
+  expect(removed.cpuMs).toBeLessThan(2 * maxCpuMs);
 });
 
 describe("protobuf", () => {

@@ -51,7 +51,7 @@ beforeAll(async () => {
     async () =>
       (await core.readNamespacedPod({ name: "streams", namespace })).status
         ?.phase === "Running",
-    { timeoutMs: 30_000, intervalMs: 100, what: "the pod to run" },
+    { timeoutMs: 90_000, intervalMs: 100, what: "the pod to run" },
   );
 });
 afterAll(async () => {

@@ -56,7 +56,8 @@ test("a claim takes the smallest volume that suits, holds it, and releases it", 
     ["small", "500Mi"],
   ] as const)
     await tester.ok("POST", volumes(), volume(`${ns}-${name}`, size));
-  await phase(volumes(`/${ns}-fits`), "Available");
+  for (const name of ["big", "fits", "small"])
+    await phase(volumes(`/${ns}-${name}`), "Available");
   await tester.ok("POST", claims(), claim("c"));
   await phase(claims("/c"), "Bound");
   const bound = await tester.ok("GET", claims("/c"));
