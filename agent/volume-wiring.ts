@@ -2,6 +2,7 @@
 // of what the node reports.
 import type { Ground, PodRooms } from "./agent-parts.ts";
 import { isGateOn } from "./config/feature-gates.ts";
+import { VolumeMetrics } from "./volumes/volume-metrics.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
 import { CsiNodeObject } from "./volumes/csi/csi-node.ts";
 import { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
@@ -15,10 +16,14 @@ import { VolumeManager } from "./volumes/volume-manager.ts";
 const defaultTokenSeconds = 3600;
 
 export function wireVolumes(
-  { settings: config, client, reader, clock, logger, objects, plugins }: Ground,
+  ground: Ground,
   node: NodeReporter,
   nodeResources: PodRooms["nodeResources"],
 ): Pick<PodRooms, "volumes" | "csi"> {
+  const { settings: config, client, reader, clock, logger } = ground;
+  const { objects, plugins } = ground;
+  const metrics = new VolumeMetrics();
+  ground.metrics.add(() => metrics.families());
   const tokens = new ServiceAccountTokens(client, clock);
   const { nodeName } = config;
   const csiNode =
@@ -60,8 +65,7 @@ export function wireVolumes(
     config,
     client,
     claims: reader,
-    clock,
-    logger,
+    ...{ clock, logger, metrics },
     source: {
       configMap: (namespace, name) => objects.configMap(namespace, name),
       secret: (namespace, name) => objects.secret(namespace, name),

@@ -99,6 +99,7 @@ export async function runAgent(
       ? {
           client: connection.client,
           clientMetrics: connection.clientMetrics,
+          certificateMetrics: connection.certificateMetrics,
         }
       : {}),
   });

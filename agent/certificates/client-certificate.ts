@@ -18,6 +18,7 @@ import {
   type TlsOptions,
 } from "../../client/http-transport.ts";
 import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
+import type { CertificateMetrics } from "../metrics/certificate-metrics.ts";
 import { requestNodeCertificate } from "./certificate-request.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
@@ -134,11 +135,14 @@ export class ClientCertificateKeeper {
     private readonly tls: TlsOptions,
     private readonly updateTls: (tls: TlsOptions) => Promise<void>,
     private readonly options: ClientCertificateOptions,
+    private readonly metrics?: CertificateMetrics,
   ) {}
 
   start(): void {
     const pem = readFileIfAny(clientCertificateFile(this.options.directory));
-    if (pem) this.#renewAt(renewalTimeMs(inspectCertificate(pem)));
+    if (!pem) return;
+    this.metrics?.uses("client", pem);
+    this.#renewAt(renewalTimeMs(inspectCertificate(pem)));
   }
 
   stop(): void {
@@ -170,6 +174,7 @@ export class ClientCertificateKeeper {
         key: pair.key,
       });
       logger.info("renewed the client certificate");
+      this.metrics?.uses("client", pem);
       const info = inspectCertificate(pem);
       const nowMs = clock.now();
       // A short-lived one that was made valid into the past may look due at once: half of what is left is soon enough.
@@ -178,6 +183,7 @@ export class ClientCertificateKeeper {
       );
     } catch (err) {
       logger.error({ err }, "the client certificate could not be renewed");
+      this.metrics?.failed("client");
       this.#renewAt(clock.now() + 60_000);
     }
   }

@@ -13,6 +13,7 @@ import {
   readFileIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
+import type { CertificateMetrics } from "../metrics/certificate-metrics.ts";
 import { requestNodeCertificate } from "./certificate-request.ts";
 
 const signerName = "kubernetes.io/kubelet-serving";
@@ -28,6 +29,7 @@ interface ServingCertificateOptions {
   readonly onCertificate: (pair: CertificatePair) => void;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: CertificateMetrics | undefined;
 }
 
 export class ServingCertificateKeeper {
@@ -59,6 +61,7 @@ export class ServingCertificateKeeper {
       certificate: pem.slice(0, pem.length - key.length),
       key: Buffer.from(key),
     });
+    this.#options.metrics?.uses("server", pem);
   }
 
   /** The certificate of the file is for these addresses and not due. */
@@ -88,6 +91,7 @@ export class ServingCertificateKeeper {
     this.#request(ips).then(
       () => again(lookEveryMs),
       (err: unknown) => {
+        this.#options.metrics?.failed("server");
         this.#options.logger.warn(
           { err },
           "no serving certificate from the cluster yet; trying again",

@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { VolumeMetrics } from "./volume-metrics.ts";
 import { claimPlugins } from "./types/claim.ts";
 import { configMapType } from "./payload/config-map.ts";
 import { downwardApiType } from "./payload/downward-api.ts";
@@ -26,15 +27,18 @@ interface PluginContext {
   readonly localPath: Pick<LocalPathDirectories, "owns" | "make">;
   readonly csi?: VolumePlugin;
   readonly logger: Logger;
+  readonly metrics?: Pick<VolumeMetrics, "observe"> | undefined;
 }
 
 export function volumePlugins(context: PluginContext): VolumePlugin[] {
+  const observed = (plugin: VolumePlugin): VolumePlugin =>
+    context.metrics?.observe(plugin) ?? plugin;
   const ofContent = [
     configMapType,
     secretType,
     downwardApiType,
     projectedType(context.forgetTokens),
-  ].map((type) => payloadPlugin(context, type));
+  ].map((type) => observed(payloadPlugin(context, type)));
   const onNode = [
     emptyDirPlugin(
       context.config,
@@ -44,6 +48,6 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     localPlugin(context.config, context.localPath),
     nfsPlugin(context.config),
     ...(context.csi ? [context.csi] : []),
-  ];
+  ].map(observed);
   return [...ofContent, ...onNode, ...claimPlugins(context.claims, onNode)];
 }

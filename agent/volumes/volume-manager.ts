@@ -11,6 +11,7 @@ import type { Container, Pod, Volume } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { VolumeMetrics } from "./volume-metrics.ts";
 import { devicesOf, mountsOf } from "./container-mounts.ts";
 import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
@@ -50,6 +51,7 @@ interface VolumeManagerOptions {
   forgetTokens: (uid: string) => void;
   clock: Clock;
   logger: Logger;
+  metrics?: Pick<VolumeMetrics, "observe" | "forget"> | undefined;
   /** Volumes of CSI drivers. */
   csi?: VolumePlugin;
   /** Replaced in tests. */
@@ -198,6 +200,7 @@ export class VolumeManager {
     await rm(volumesDirectory(config, uid), { recursive: true, force: true });
     this.#pods.delete(uid);
     this.#options.objects.release(uid);
+    this.#options.metrics?.forget(uid);
     for (const plugin of this.#plugins)
       await plugin
         .released?.()

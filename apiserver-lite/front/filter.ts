@@ -89,6 +89,7 @@ export class FilterChain {
     const timer =
       limitMs > 0
         ? this.clock.after(limitMs, () => {
+            request.timedOut = true;
             this.fail(request, timedOut());
             this.#end(request, progress);
           })

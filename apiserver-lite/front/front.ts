@@ -120,7 +120,7 @@ function filtersOf(options: FrontOptions): Filter[] {
     metricsFilter(options.observe),
     auditFilter(auditor),
     impersonationFilter(authorizer),
-    limitFilter(options.limiter),
+    limitFilter(options.limiter, options.observe),
     authorizationFilter(authorizer, options.access),
   ];
 }

@@ -68,6 +68,10 @@ export class Metrics implements Observer {
     this.#requests.finished(info, status, startedMs, sentBytes);
   }
 
+  terminated(info: RequestInfo, status: number): void {
+    this.#requests.terminated(info, status);
+  }
+
   began(info: RequestInfo): (() => void) | undefined {
     return this.#requests.began(info);
   }

@@ -22,6 +22,8 @@ interface Series {
   /** Bytes of answers; only of reads. */
   readonly sizes: Histogram | undefined;
   readonly deprecated: boolean;
+  /** By the status with which the server gave requests up; made with the first. */
+  terminations: Map<number, number> | undefined;
 }
 
 /** What a resource's requests are recorded under, found without making a key. */
@@ -67,6 +69,14 @@ export class RequestMetrics {
     if (info.verb === "watch") return;
     series.took.observe((performance.now() - startedMs) / 1000);
     if (sentBytes !== undefined) series.sizes?.observe(sentBytes);
+  }
+
+  /** The server gave the request up for its own sake. */
+  terminated(info: RequestInfo, status: number): void {
+    const series = this.#of(info, status);
+    if (!series) return;
+    const counts = (series.terminations ??= new Map<number, number>());
+    counts.set(status, (counts.get(status) ?? 0) + 1);
   }
 
   /** A long-running request begins; to be called back when it is over. */
@@ -155,6 +165,7 @@ export class RequestMetrics {
           verb === "GET" || verb === "LIST"
             ? new Histogram(sizeBounds)
             : undefined,
+        terminations: undefined,
         deprecated: info.resourceRequest && this.isDeprecated(info),
       };
       this.#series.set(key, series);
@@ -200,8 +211,23 @@ export class RequestMetrics {
       if (open > 0) longRunning.add(labels, open);
       if (bytes && bytes.count > 0) sizes.addHistogram(labels, bytes);
     }
-    const deprecated = this.#deprecatedFamily();
-    return [requests, durations, objectives, longRunning, sizes, deprecated];
+    return [
+      ...[requests, durations, objectives, longRunning, sizes],
+      this.#deprecatedFamily(),
+      this.#terminationFamily(),
+    ];
+  }
+
+  #terminationFamily(): Family {
+    const family = new Family(
+      "apiserver_request_terminations_total",
+      "counter",
+      "Requests that the server gave up for its own sake: it had too many, or their time was over.",
+    );
+    for (const { labels, terminations } of this.#series.values())
+      for (const [status, count] of terminations ?? [])
+        family.add({ ...labels, code: String(status) }, count);
+    return family;
   }
 
   /** Which deprecated versions were asked for; those of custom resources do not say when they will go. */

@@ -12,4 +12,6 @@ export interface Observer {
     /** Of the answer's body; undefined within the process. */
     sentBytes?: number,
   ): void;
+  /** The server gives the request up for its own sake: it has too many, or its time is over. */
+  terminated?(info: RequestInfo, status: number): void;
 }

@@ -32,6 +32,8 @@ export class HttpRequest extends RequestContext {
   original!: UserInfo;
   /** How long the answer may take; 0: as long as it takes. */
   limitMs = 0;
+  /** That time was over before it was answered. */
+  timedOut = false;
   /** Undefined: long-running requests hold nothing. */
   place: HeldPlace | undefined;
   /** How a resource is shown in the answer. */

@@ -12,8 +12,9 @@ export function metricsFilter(observer: Observer | undefined): Filter {
       const over = observer?.began?.(info);
       if (over) exchange.onClose(over);
     },
-    answered({ info, exchange, startedMs }) {
+    answered({ info, exchange, startedMs, timedOut }) {
       const { method, status, sentBytes } = exchange;
+      if (timedOut) observer?.terminated?.(info, status);
       observer?.finished(info, method, status, startedMs, sentBytes);
     },
   };

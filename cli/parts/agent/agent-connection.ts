@@ -6,6 +6,7 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
+import { CertificateMetrics } from "../../../agent/metrics/certificate-metrics.ts";
 import { ClientMetrics } from "../../../client/metrics/client-metrics.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError, type OptionValue } from "../../options/table.ts";
@@ -17,6 +18,7 @@ import { agentConfig } from "./agent-config.ts";
 interface AgentConnection {
   readonly client: Client;
   readonly clientMetrics: ClientMetrics;
+  readonly certificateMetrics: CertificateMetrics;
   /** By --server and --token. */
   readonly joined: boolean;
   /** The cluster's authority, or else where its API server is. */
@@ -136,6 +138,8 @@ export async function connectAgent(
       ? given
       : [values.optionalText("master") ?? connection.server];
   const clientMetrics = new ClientMetrics();
+  const certificateMetrics = new CertificateMetrics(systemClock);
+  const made = { clientMetrics, certificateMetrics, joined };
   const transport = new FailoverTransport({
     servers,
     tls: connection.tls ?? {},
@@ -155,7 +159,7 @@ export async function connectAgent(
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
     return {
-      ...{ client, clientMetrics, joined, clusterIdentity },
+      ...{ client, ...made, clusterIdentity },
       close: () => client.close(),
     };
   const { ClientCertificateKeeper } =
@@ -165,10 +169,11 @@ export async function connectAgent(
     connection.tls ?? {},
     (tls) => transport.updateTls(tls),
     certificates,
+    certificateMetrics,
   );
   keeper.start();
   return {
-    ...{ client, clientMetrics, joined, clusterIdentity },
+    ...{ client, ...made, clusterIdentity },
     async close() {
       keeper.stop();
       await client.close();

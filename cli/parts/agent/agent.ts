@@ -34,6 +34,7 @@ import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ClientMetrics } from "../../../client/metrics/client-metrics.ts";
+import type { CertificateMetrics } from "../../../agent/metrics/certificate-metrics.ts";
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
@@ -72,6 +73,7 @@ interface AgentPartOptions {
   client?: Client;
   /** What it asks. */
   clientMetrics?: ClientMetrics;
+  certificateMetrics?: CertificateMetrics;
   clock: Clock;
   logger: Logger;
   /** What only the composition knows: directories of logs and the like. */
@@ -196,6 +198,7 @@ type AgentPortOptions = Pick<
   | "cluster"
   | "client"
   | "clientMetrics"
+  | "certificateMetrics"
   | "config"
   | "clock"
   | "logger"
@@ -248,6 +251,7 @@ export async function openAgentPorts(
     programMetrics: () => [
       ...program(),
       ...(options.clientMetrics?.families() ?? []),
+      ...(options.certificateMetrics?.families() ?? []),
     ],
     zpages: zpageOptions("kubelet", values, agentOptions, isOn),
     anonymous: cluster ? false : values.flag("anonymous-auth"),
@@ -291,8 +295,7 @@ function keepServingCertificate(
       ),
     onCertificate: (pair) =>
       server.updateTls({ ...servingTls(options, undefined), ...pair }),
-    clock,
-    logger,
+    ...{ clock, logger, metrics: options.certificateMetrics },
   });
   keeper.start();
   return keeper;

@@ -142,3 +142,22 @@ test("a deprecated version is shown once it was asked for", () => {
     },
   ]);
 });
+
+test("requests that the server gives up are counted by their status", () => {
+  const metrics = new RequestMetrics();
+  const info = infoOf("GET", "/api/v1/pods");
+  metrics.terminated(info, 429);
+  metrics.terminated(info, 429);
+  metrics.terminated(info, 504);
+  const family = metrics
+    .families()
+    .find(({ name }) => name === "apiserver_request_terminations_total")!;
+  expect(
+    [...family.samples()].map(({ labels, value }) => [
+      ...[labels["verb"], labels["resource"], labels["code"], value],
+    ]),
+  ).toEqual([
+    ["LIST", "pods", "429", 2],
+    ["LIST", "pods", "504", 1],
+  ]);
+});
