@@ -5,6 +5,9 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { createNormaliser, type Json, type Shown } from "./normalise.ts";
 
+/** What is expected to come: also from a busy machine. */
+const defaultTimeoutMs = 60_000;
+
 export interface CallOptions {
   /** An object is sent as JSON; text and bytes as they are (give a content-type). */
   body?: unknown;
@@ -128,7 +131,7 @@ function send(
             body: parsed,
           });
         };
-        const timer = setTimeout(end, options.timeoutMs ?? 15_000);
+        const timer = setTimeout(end, options.timeoutMs ?? defaultTimeoutMs);
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk);
           if (frames === undefined) return;
@@ -142,7 +145,7 @@ function send(
       },
     );
     sent.on("error", reject);
-    sent.setTimeout(Math.max(options.timeoutMs ?? 0, 15_000), () =>
+    sent.setTimeout(Math.max(options.timeoutMs ?? 0, defaultTimeoutMs), () =>
       sent.destroy(new Error(`no answer to ${method} ${path}`)),
     );
     sent.end(payload);

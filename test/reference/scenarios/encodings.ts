@@ -385,7 +385,6 @@ export const encodings: Scenario = {
       {
         silent: true,
         headers: { accept: protobuf },
-        timeoutMs: 800,
       },
     );
     await call("watch in protobuf", "GET", `${configMaps}/awkward`, {

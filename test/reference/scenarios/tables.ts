@@ -1044,7 +1044,6 @@ export const tables: Scenario = {
       {
         headers: { accept },
         frames: 2,
-        timeoutMs: 3000,
         keep: frames,
         meanwhile: async () => {
           await call("", "PATCH", `${pods}/pending`, {

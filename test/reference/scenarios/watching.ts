@@ -52,7 +52,6 @@ export const watching: Scenario = {
         call(label, "GET", `${all}?watch=1&timeoutSeconds=1${query(parts)}`, {
           keep,
           frames: 20,
-          timeoutMs: 12_000,
         }),
       );
     for (const [label, resourceVersion] of Object.entries({
