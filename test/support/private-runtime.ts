@@ -1,6 +1,6 @@
 // A private container runtime, containerd or dockerd, for one test file: own directory, own cgroup parent, own pod range.
 // dispose() removes what it made: pods, shims, daemons, mounts, cgroups.
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
@@ -14,6 +14,7 @@ import type {
 import { busyboxImageTar } from "./busybox-image.ts";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
+import { freePodRange } from "./free-port.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { containerConfig, sandboxConfig } from "./runtime-configurations.ts";
 import { announce } from "./run/run-state.ts";
@@ -128,9 +129,7 @@ export async function startPrivateRuntime(
     });
   const runtime = await newRuntime();
   await runtime.start();
-  await runtime.updatePodCidrs([
-    `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`,
-  ]);
+  await runtime.updatePodCidrs([freePodRange()]);
   if (options.image !== false)
     await runtime.importImage(await busyboxImageTar());
   await eventually(async () => (await runtime.status()).network.ready, {

@@ -1,12 +1,11 @@
 // Runs the built program for tests: `bin/orbit server` with ports, directories and a cgroup root of its own, until it says
 // it is ready. stop() ends the server; clean() also ends its pods and its private containerd and removes everything.
 import { spawn, type ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
-import { freePorts } from "./free-port.ts";
+import { freePodRange, freePorts } from "./free-port.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
 import {
   policyTable,
@@ -34,7 +33,7 @@ export interface OrbitOptions {
   /** Of an earlier instance, to start it again. */
   directory?: string;
   ports?: OrbitPorts;
-  /** Pod addresses; a random range by default. */
+  /** Pod addresses; a range of its own by default. */
   podRange?: string;
   /**
    * With service proxy, DNS and network policies, whose rules are the machine's: in a range of services of its own.
@@ -149,8 +148,7 @@ export async function startOrbit(
   const manifests = path.join(directory, "manifests");
   const kubeconfig = path.join(directory, "kubeconfig");
   const cgroupRoot = `/${path.basename(directory)}`;
-  const podRange =
-    options.podRange ?? `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`;
+  const podRange = options.podRange ?? freePodRange();
   announce("cgroup", cgroupRoot);
   announce("cgroup", `${cgroupRoot}-runtime`);
   for (const name of [masqueradeTable, hostPortTable])

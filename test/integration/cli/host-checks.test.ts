@@ -2,12 +2,11 @@
 // --max-open-files. The programs run in mount
 // namespaces of their own, in which the machine is another.
 import { spawn, type ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { masqueradeTable } from "../../../network/pods/masquerade.ts";
 import { eventually } from "../../support/eventually.ts";
-import { freePorts } from "../../support/free-port.ts";
+import { freePodRange, freePorts } from "../../support/free-port.ts";
 import {
   startPrivateRuntime,
   type PrivateRuntime,
@@ -17,7 +16,7 @@ import { orbitProgram } from "../../support/start-orbit.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
-const podRange = `10.${randomInt(200, 250)}.${randomInt(256)}.0/24`;
+const podRange = freePodRange();
 let runtime: PrivateRuntime;
 let child: ChildProcess | undefined;
 

@@ -11,7 +11,7 @@ const listName = ".announced";
 /** The one file that all tests of a run share. */
 export const busyboxTarName = "busybox.tar";
 
-/** The directory of the ports that tests of a run have claimed: one empty file each, named by its number. */
+/** The directory of the ports and pod ranges that tests of a run have claimed: one empty file each, named by it. */
 export const portsName = ".ports";
 
 export type AnnouncedKind = "cgroup" | "nft" | "path";
