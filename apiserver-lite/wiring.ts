@@ -118,7 +118,7 @@ export function wire(
     kinds: registry.kinds,
     clock,
     logger,
-    slices: registry.slices,
+    ...{ slices: registry.slices, ruleTimes: registry.ruleTimes },
     clients: webhookClients,
   });
   const front = new Front({

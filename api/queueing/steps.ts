@@ -9,6 +9,25 @@ export function* oneStep<T>(make: () => T): Steps<T> {
   return make();
 }
 
+/** The same steps; the time that they take, pauses left out, is reported in seconds when they are over. */
+export function* timed<T>(
+  steps: Steps<T>,
+  report: ((seconds: number) => void) | undefined,
+): Steps<T> {
+  if (!report) return yield* steps;
+  let ms = 0;
+  for (;;) {
+    const startMs = performance.now();
+    const step = steps.next();
+    ms += performance.now() - startMs;
+    if (step.done) {
+      report(ms / 1000);
+      return step.value;
+    }
+    yield;
+  }
+}
+
 /** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {

@@ -3,7 +3,7 @@
 // thousand definitions without a request cost nothing at the start.
 import type { FieldError } from "../errors.ts";
 import type { JsonObject } from "../patch/json-value.ts";
-import type { Steps } from "../queueing/steps.ts";
+import { timed, type Steps } from "../queueing/steps.ts";
 import type { ObjectSchema } from "../schema.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
 import { setStructuralDefaults } from "./defaulting.ts";
@@ -11,6 +11,7 @@ import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
 import { rulesOf } from "./prepare.ts";
+import type { RuleTimes } from "./rule-times.ts";
 import type { RuleValidator } from "./rules/rule-validator.ts";
 import { Structural } from "./structural.ts";
 import { ValueValidator } from "./values/value-validator.ts";
@@ -20,6 +21,8 @@ interface CustomSchemaOptions extends KindNames {
   readonly preserveUnknownFields?: boolean;
   /** Validates the metadata of embedded resources. */
   readonly checkMetadata: MetadataCheck;
+  /** Absent: rules are not timed. */
+  readonly ruleTimes?: RuleTimes;
 }
 
 const ignore = (): void => undefined;
@@ -131,8 +134,15 @@ export class CustomSchema {
     if (problems.some(({ type }) => misshapen.has(type)))
       return [...problems, notChecked];
     const rules = (this.#rules ??= rulesOf(this.structural, true)!);
-    const run = older ? { base: "", older, warn } : { base: "" };
-    const { problems: found } = yield* rules.validate(object, run);
+    const { ruleTimes } = this.options;
+    const { problems: found } = yield* timed(
+      rules.validate(object, {
+        base: "",
+        onCompiled: ruleTimes?.compiled,
+        ...(older ? { older, warn } : {}),
+      }),
+      ruleTimes?.evaluated,
+    );
     return [...problems, ...found];
   }
 

@@ -24,6 +24,7 @@ import type { WebhookClients } from "../webhook-client/webhook-clients.ts";
 import { PublishedSchemas } from "./published-schemas.ts";
 import { sameNames } from "./accepted-names.ts";
 import { customKind, resourceInfo } from "./custom-kind.ts";
+import type { RuleTimes } from "../../api/structural/rule-times.ts";
 import { schemasOf, type Schemas } from "./custom-schemas.ts";
 import { nonStructural } from "./non-structural.ts";
 import { plannedStatus } from "./definition-status.ts";
@@ -52,6 +53,7 @@ interface CustomDefinitionsOptions {
   readonly slices: TimeSlices;
   /** For conversion webhooks. */
   readonly clients: WebhookClients;
+  readonly ruleTimes: RuleTimes;
 }
 
 type Requests = Pick<Transport, "request">;
@@ -182,7 +184,7 @@ export class CustomDefinitions {
       sameNames(known.names, names);
     if (!same) {
       await prepareSchemas();
-      const schemas = schemasOf(definition);
+      const schemas = schemasOf(definition, this.options.ruleTimes);
       await this.#prepareLarge(definition, schemas);
       this.published.set(definition, schemas);
       if (spec.versions.some(({ served }) => served))

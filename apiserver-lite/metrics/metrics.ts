@@ -134,6 +134,7 @@ export class Metrics implements Observer {
       ...this.#auditFamilies(),
       ...this.access.families(),
       ...this.sources.registry.admissionMetrics.families(),
+      ...this.sources.registry.ruleTimes.families(),
     ];
   }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../api/clock.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { Store } from "../../storage/store.ts";
+import { RuleTimes } from "../../api/structural/rule-times.ts";
 import { AdmissionMetrics } from "../admission/admission-metrics.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { ClusterState, StateChange } from "../resources/state.ts";
@@ -64,6 +65,7 @@ export class Registry implements ClusterState {
   readonly cache: WatchCache;
   readonly admission: readonly AdmissionPlugin[];
   readonly admissionMetrics = new AdmissionMetrics();
+  readonly ruleTimes = new RuleTimes();
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;

@@ -9,7 +9,7 @@ import { Optional } from "../../cel/values/value.ts";
 import type { FieldError } from "../../errors.ts";
 import { fieldErrors } from "../../field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../patch/json-value.ts";
-import type { Steps } from "../../queueing/steps.ts";
+import { timed, type Steps } from "../../queueing/steps.ts";
 import type { ValidationRule } from "../../types/apiextensions-v1.ts";
 import type { Structural } from "../structural.ts";
 import {
@@ -59,6 +59,7 @@ interface RuleRun {
   readonly older?: unknown;
   /** Accept what fails and has not changed; the text becomes a warning. */
   readonly warn?: (text: string) => void;
+  readonly onCompiled?: ((seconds: number) => void) | undefined;
 }
 
 class Budget {
@@ -68,7 +69,8 @@ class Budget {
 
   constructor(
     budget: number,
-    readonly warn: ((text: string) => void) | undefined,
+    readonly warn: RuleRun["warn"],
+    readonly onCompiled: RuleRun["onCompiled"],
   ) {
     this.left = budget;
   }
@@ -106,10 +108,10 @@ export class RuleValidator {
   /** All problems, and what is left of the budget: less than 0 when it is spent. */
   *validate(
     value: unknown,
-    { base, older, warn }: RuleRun,
+    { base, older, warn, onCompiled }: RuleRun,
     budget = objectBudget,
   ): Steps<{ problems: FieldError[]; left: number }> {
-    const run = new Budget(budget, warn);
+    const run = new Budget(budget, warn, onCompiled);
     const part =
       older === undefined ? undefined : { value: older, schema: this.#schema };
     yield* this.#part(
@@ -237,7 +239,7 @@ export class RuleValidator {
     field: string,
     run: Budget,
   ): Steps<void> {
-    this.#rules ??= yield* this.#compile();
+    this.#rules ??= yield* timed(this.#compile(), run.onCompiled);
     const { type } = this.#schema;
     const shown = shownField(field);
     if (run.left <= 0) return spend(run, shown, type);
