@@ -1,5 +1,7 @@
 // What looks after the node beside its pods: its shares, its pressure, what is left over, and logs.
 import { ArchiveDirectory } from "./images/archive-directory.ts";
+import { mountedImages } from "../cri/images/mounted-images.ts";
+import { isGateOn } from "./config/feature-gates.ts";
 import { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { AgentParts, Wired } from "./agent-parts.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -24,6 +26,9 @@ export function wireUpkeep(
   });
   const images = new ImageGarbage({
     runtime,
+    mounted: isGateOn(config, "ImageVolume")
+      ? () => mountedImages(runtime)
+      : undefined,
     clock,
     logger,
     highThresholdPercent: config.imageGcHighThresholdPercent,

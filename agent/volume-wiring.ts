@@ -65,6 +65,7 @@ export function wireVolumes(
     config,
     client,
     claims: reader,
+    images: isGateOn(config, "ImageVolume"),
     ...{ clock, logger, metrics },
     source: {
       configMap: (namespace, name) => objects.configMap(namespace, name),

@@ -217,12 +217,17 @@ async function save(
 
 /** What neither a container uses nor a pin keeps. */
 async function prune(runtime: Runtime): Promise<void> {
-  const [{ ImageGarbage }, { createLogger }, { systemClock }] =
-    await Promise.all([
-      import("../eviction/image-garbage.ts"),
-      import("./logging.ts"),
-      import("../api/clock.ts"),
-    ]);
+  const [
+    { ImageGarbage },
+    { mountedImages },
+    { createLogger },
+    { systemClock },
+  ] = await Promise.all([
+    import("../eviction/image-garbage.ts"),
+    import("../cri/images/mounted-images.ts"),
+    import("./logging.ts"),
+    import("../api/clock.ts"),
+  ]);
   const garbage = new ImageGarbage({
     runtime: {
       listImages: () => runtime.listImages(),
@@ -234,6 +239,7 @@ async function prune(runtime: Runtime): Promise<void> {
         say(`removed ${image?.repoTags[0] ?? id}`);
       },
     },
+    mounted: () => mountedImages(runtime),
     clock: systemClock,
     logger: createLogger({ format: "text", verbosity: -1 }),
     highThresholdPercent: 100,

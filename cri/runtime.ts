@@ -5,6 +5,7 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import type { ContainerLogs } from "./logs/container-logs.ts";
 import type { RuntimeFeatures } from "./runtime-features.ts";
 import type { ContainerStats, Download, FilesystemUsage } from "./usage.ts";
+import type { UserMappings } from "./user-mappings.ts";
 
 export type RuntimeErrorCode =
   | "not-found" // no such sandbox, container or image
@@ -107,18 +108,6 @@ export interface SandboxConfig {
   overhead?: LinuxResources;
 }
 
-export interface IdMapping {
-  hostId: number;
-  containerId: number;
-  length: number;
-}
-
-/** Ids in a user namespace → ids of the host. */
-export interface UserMappings {
-  uids: readonly IdMapping[];
-  gids: readonly IdMapping[];
-}
-
 export interface LinuxResources {
   cpuPeriod?: number;
   cpuQuota?: number;
@@ -139,6 +128,13 @@ export interface Mount {
   propagation: "private" | "host-to-container" | "bidirectional";
   selinuxRelabel?: boolean;
   recursiveReadOnly?: boolean;
+  /** Mounted instead of `hostPath`, which is empty. */
+  image?: {
+    /** As the runtime names it. */
+    id: string;
+    /** As the user wrote it. */
+    reference: string;
+  };
 }
 
 export interface ContainerConfig {

@@ -24,6 +24,8 @@ export interface ImageStore {
 
 interface ImageGarbageOptions {
   runtime: ImageStore;
+  /** Images that containers have as volumes; absent: there are none. */
+  mounted?: (() => Promise<readonly string[]>) | undefined;
   clock: Clock;
   logger: Logger;
   highThresholdPercent: number;
@@ -106,14 +108,16 @@ export class ImageGarbage {
 
   /** Longest unused first. */
   async #unused(): Promise<Image[]> {
-    const { runtime, clock, minimumAgeMs } = this.#options;
-    const [images, containers] = await Promise.all([
+    const { runtime, clock, minimumAgeMs, mounted } = this.#options;
+    const [images, containers, volumes = []] = await Promise.all([
       runtime.listImages(),
       runtime.listContainers(),
+      mounted?.(),
     ]);
-    const used = new Set(
-      containers.flatMap(({ image, imageRef }) => [image, imageRef]),
-    );
+    const used = new Set([
+      ...containers.flatMap(({ image, imageRef }) => [image, imageRef]),
+      ...volumes,
+    ]);
     const nowMs = clock.now();
     const present = new Set(images.map(({ id }) => id));
     for (const id of this.#seen.keys())

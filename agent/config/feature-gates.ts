@@ -11,6 +11,7 @@ export type AgentGate =
   | "DynamicResourceAllocation"
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
+  | "ImageVolume"
   | "InPlacePodVerticalScaling"
   | "KubeletCrashLoopBackOffMax"
   | "KubeletPodResourcesDynamicResources"

@@ -1,7 +1,11 @@
 // Makes a container's image present by its pull policy, with back-off after failures and pulls in turn when they are
 // serialised. Errors carry the reason that the container's waiting state shows.
 import type { Clock } from "../../api/clock.ts";
-import type { Container, Pod } from "../../api/types/core-v1.ts";
+import type {
+  Container,
+  ImageVolumeSource,
+  Pod,
+} from "../../api/types/core-v1.ts";
 import {
   type ImageAuth,
   type ImageSummary,
@@ -44,6 +48,16 @@ interface ImageManagerOptions {
   metrics?: Pick<PodMetrics, "pulled"> | undefined;
 }
 
+interface Wanted {
+  readonly reference: string;
+  readonly pullPolicy: string | undefined;
+  readonly event: (
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ) => void;
+}
+
 export class ImageManager {
   readonly #options: ImageManagerOptions;
   readonly #backOff = new BackOff();
@@ -76,28 +90,51 @@ export class ImageManager {
     container: Container,
     sandbox: SandboxConfig,
   ): Promise<ImageSummary> {
-    const { runtime, clock, events } = this.#options;
-    const reference = container.image ?? "";
+    return await this.#ensure(pod, sandbox, {
+      reference: container.image ?? "",
+      pullPolicy: container.imagePullPolicy,
+      event: (type, reason, message) =>
+        this.#options.events.container(
+          pod,
+          container.name,
+          type,
+          reason,
+          message,
+        ),
+    });
+  }
+
+  /** The same of an image volume's; its events are the pod's. */
+  async ensureVolume(
+    pod: Pod,
+    { reference = "", pullPolicy }: ImageVolumeSource,
+    sandbox: SandboxConfig,
+  ): Promise<ImageSummary> {
+    return await this.#ensure(pod, sandbox, {
+      reference,
+      pullPolicy,
+      event: (type, reason, message) =>
+        this.#options.events.pod(pod, type, reason, message),
+    });
+  }
+
+  async #ensure(
+    pod: Pod,
+    sandbox: SandboxConfig,
+    { reference, pullPolicy, event }: Wanted,
+  ): Promise<ImageSummary> {
+    const { runtime, clock } = this.#options;
     const image = normalizeReference(reference);
     if (image === undefined) {
       const message = `Failed to apply default image tag "${reference}": couldn't parse image name "${reference}": invalid reference format`;
-      events.container(
-        pod,
-        container.name,
-        "Warning",
-        "InspectFailed",
-        message,
-      );
+      event("Warning", "InspectFailed", message);
       throw new WaitingError("InvalidImageName", message);
     }
     const policy =
-      container.imagePullPolicy ??
-      (/:latest$/.test(image) ? "Always" : "IfNotPresent");
+      pullPolicy ?? (/:latest$/.test(image) ? "Always" : "IfNotPresent");
     const present = await this.#status(image);
     if (present && (policy === "IfNotPresent" || policy === "Never")) {
-      events.container(
-        pod,
-        container.name,
+      event(
         "Normal",
         "Pulled",
         `Container image "${reference}" already present on machine`,
@@ -106,13 +143,7 @@ export class ImageManager {
     }
     if (policy === "Never") {
       const message = `Container image "${reference}" is not present with pull policy of Never`;
-      events.container(
-        pod,
-        container.name,
-        "Warning",
-        "ErrImageNeverPull",
-        message,
-      );
+      event("Warning", "ErrImageNeverPull", message);
       throw new WaitingError("ErrImageNeverPull", message);
     }
     const key = `${pod.metadata.uid ?? ""}_${image}`;
@@ -122,20 +153,14 @@ export class ImageManager {
       : 0;
     if (failure && remainingMs > 0) {
       const message = `Back-off pulling image "${reference}"`;
-      events.container(pod, container.name, "Normal", "BackOff", message);
+      event("Normal", "BackOff", message);
       throw new WaitingError(
         "ImagePullBackOff",
         `${message}: ${failure.message}`,
         remainingMs,
       );
     }
-    events.container(
-      pod,
-      container.name,
-      "Normal",
-      "Pulling",
-      `Pulling image "${reference}"`,
-    );
+    event("Normal", "Pulling", `Pulling image "${reference}"`);
     const startedMs = clock.monotonic();
     const fromMs = clock.now();
     try {
@@ -150,9 +175,7 @@ export class ImageManager {
         times,
       );
       const took = `${((clock.monotonic() - startedMs) / 1000).toFixed(3)}s`;
-      events.container(
-        pod,
-        container.name,
+      event(
         "Normal",
         "Pulled",
         `Successfully pulled image "${reference}" in ${took} (${took} including waiting). Image size: ${summary?.sizeBytes ?? 0} bytes.`,
@@ -174,9 +197,7 @@ export class ImageManager {
         atMs: clock.now(),
         message: `ErrImagePull: ${message}`,
       });
-      events.container(
-        pod,
-        container.name,
+      event(
         "Warning",
         "Failed",
         `Failed to pull image "${reference}": ${message}`,

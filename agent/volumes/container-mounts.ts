@@ -5,6 +5,10 @@ import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import { expandStrictly } from "../pods/shape/expansion.ts";
 import { recursiveReadOnly } from "../pods/shape/recursive-read-only.ts";
 import { mountSubPath } from "./files/sub-path.ts";
+import type { MountedVolume } from "./volume-plugin.ts";
+
+/** By the names of volumes. */
+export type MountedImages = ReadonlyMap<string, NonNullable<Mount["image"]>>;
 
 /**
  * `subPaths`: the directory for the pod's subPath mounts. `lookup` resolves $(VAR) of subPathExpr. `recursive`: the
@@ -12,12 +16,11 @@ import { mountSubPath } from "./files/sub-path.ts";
  */
 export async function mountsOf(
   container: Container,
-  volumes:
-    | ReadonlyMap<string, { path: string; readOnly: boolean; device?: true }>
-    | undefined,
+  volumes: ReadonlyMap<string, MountedVolume> | undefined,
   subPaths: string,
   lookup: (name: string) => string | undefined,
   recursive: boolean,
+  images?: MountedImages,
 ): Promise<Mount[]> {
   const mounts: Mount[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
@@ -29,6 +32,13 @@ export async function mountsOf(
     const subPath = mount.subPathExpr
       ? expandStrictly(mount.subPathExpr, lookup)
       : mount.subPath;
+    const image = volume.image && images?.get(mount.name);
+    if (volume.image && (!image || subPath))
+      throw new Error(
+        subPath
+          ? `volume "${mount.name}" is an image, of which container "${container.name}" can't have a subPath`
+          : `the image of volume "${mount.name}" is not known`,
+      );
     const coversBelow = recursiveReadOnly(mount, recursive);
     const target = join(subPaths, mount.name, container.name, String(index));
     const hostPath = subPath
@@ -42,6 +52,7 @@ export async function mountsOf(
       readonly: mount.readOnly === true || volume.readOnly,
       propagation: mountPropagation(mount),
       ...(coversBelow ? { recursiveReadOnly: true } : {}),
+      ...(image ? { image } : {}),
     });
   }
   return mounts;
@@ -49,9 +60,7 @@ export async function mountsOf(
 
 export function devicesOf(
   container: Container,
-  volumes:
-    | ReadonlyMap<string, { path: string; readOnly: boolean; device?: true }>
-    | undefined,
+  volumes: ReadonlyMap<string, MountedVolume> | undefined,
 ): ContainerConfig["devices"] {
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
     const volume = volumes?.get(name);

@@ -10,6 +10,7 @@ import { emptyDirPlugin } from "./types/empty-dir.ts";
 import { hostPathPlugin } from "./types/host-path.ts";
 import type { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { localPlugin } from "./types/local.ts";
+import { imagePlugin } from "./types/image.ts";
 import { nfsPlugin } from "./types/nfs.ts";
 import type { MemoryDirectory } from "./payload/memory-directory.ts";
 import { payloadPlugin } from "./payload/payload-plugin.ts";
@@ -26,6 +27,8 @@ interface PluginContext {
   readonly forgetTokens: (uid: string) => void;
   readonly localPath: Pick<LocalPathDirectories, "owns" | "make">;
   readonly csi?: VolumePlugin;
+  /** The gate ImageVolume. */
+  readonly images?: boolean;
   readonly logger: Logger;
   readonly metrics?: Pick<VolumeMetrics, "observe"> | undefined;
 }
@@ -48,6 +51,7 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     localPlugin(context.config, context.localPath),
     nfsPlugin(context.config),
     ...(context.csi ? [context.csi] : []),
+    ...(context.images ? [imagePlugin] : []),
   ].map(observed);
   return [...ofContent, ...onNode, ...claimPlugins(context.claims, onNode)];
 }

@@ -12,7 +12,7 @@ import type { Client } from "../../client/client.ts";
 import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { VolumeMetrics } from "./volume-metrics.ts";
-import { devicesOf, mountsOf } from "./container-mounts.ts";
+import { devicesOf, mountsOf, type MountedImages } from "./container-mounts.ts";
 import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { applyFsGroup } from "./fs-group.ts";
@@ -54,6 +54,8 @@ interface VolumeManagerOptions {
   metrics?: Pick<VolumeMetrics, "observe" | "forget"> | undefined;
   /** Volumes of CSI drivers. */
   csi?: VolumePlugin;
+  /** The gate ImageVolume. */
+  images?: boolean;
   /** Replaced in tests. */
   plugins?: readonly VolumePlugin[];
 }
@@ -164,11 +166,12 @@ export class VolumeManager {
     container: Container,
     lookup: (name: string) => string | undefined,
     recursive: boolean,
+    images?: MountedImages,
   ): Promise<Mount[]> {
     const uid = pod.metadata.uid ?? "";
     const subPaths = subPathsDirectory(this.#options.config, uid);
     const volumes = this.#pods.get(uid);
-    return mountsOf(container, volumes, subPaths, lookup, recursive);
+    return mountsOf(container, volumes, subPaths, lookup, recursive, images);
   }
 
   /** By the names of the pod's volumes. */

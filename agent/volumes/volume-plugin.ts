@@ -62,6 +62,8 @@ export interface MountedVolume {
   readonly readOnly: boolean;
   /** A block device of a volumeMode Block: containers get it as a device, not as a mount. */
   readonly device?: true;
+  /** The runtime mounts an image in its place: there is no path. */
+  readonly image?: true;
   /** How it is found out what the volume uses; absent: it is not. */
   readonly usage?: UsageSource;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */

@@ -3,14 +3,13 @@ import {
   type ContainerState,
   type ContainerStatus,
   type ContainerSummary,
-  type IdMapping,
   type ImageSummary,
   type LinuxResources,
   type PodMetadata,
   type SandboxStatus,
   type SandboxSummary,
-  type UserMappings,
 } from "../runtime.ts";
+import type { IdMapping, UserMappings } from "../user-mappings.ts";
 import type { ContainerStats, FilesystemUsage } from "../usage.ts";
 import type { RuntimeHandler } from "../runtime-features.ts";
 import type * as cri from "./cri-v1-types.ts";
@@ -173,6 +172,14 @@ export function containerStatus(
       propagation: propagations[mount.propagation] ?? "private",
       selinuxRelabel: mount.selinux_relabel,
       recursiveReadOnly: mount.recursive_read_only,
+      ...(mount.image
+        ? {
+            image: {
+              id: mount.image.image,
+              reference: mount.image.user_specified_image,
+            },
+          }
+        : {}),
     })),
     ...(linux === undefined ? {} : { resources: resources(linux) }),
     ...(user === undefined

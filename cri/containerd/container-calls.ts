@@ -36,14 +36,21 @@ type ContainerCalls = Pick<
 const maxRemembered = 8192;
 
 /** An older one runs the container without its devices. */
-async function refuseWithoutCdi(connection: Connection): Promise<void> {
+async function refuseBefore(
+  connection: Connection,
+  [neededMajor, neededMinor]: readonly [number, number],
+  what: string,
+): Promise<void> {
   const { runtime_name: name, runtime_version: version } =
     await connection.call("Version", {});
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  if (name !== "containerd" || Number(major) > 1 || Number(minor) >= 7) return;
+  const isOlder =
+    Number(major) < neededMajor ||
+    (Number(major) === neededMajor && Number(minor) < neededMinor);
+  if (name !== "containerd" || !isOlder) return;
   throw new RuntimeError(
     "unsupported",
-    `containerd ${version} does not support CDI devices: 1.7 or later is needed`,
+    `containerd ${version} does not support ${what}: ${neededMajor}.${neededMinor} or later is needed`,
   );
 }
 
@@ -93,7 +100,10 @@ export function containerCalls({
 
   return {
     async createContainer(sandboxId, config, sandbox) {
-      if (config.cdiDevices?.length) await refuseWithoutCdi(connection);
+      if (config.cdiDevices?.length)
+        await refuseBefore(connection, [1, 7], "CDI devices");
+      if (config.mounts.some(({ image }) => image))
+        await refuseBefore(connection, [2, 1], "image volumes");
       const { container_id } = await connection.call(
         "CreateContainer",
         {

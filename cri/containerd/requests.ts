@@ -2,13 +2,13 @@
 // runtime's own defaults apply.
 import type {
   ContainerConfig,
-  IdMapping,
   LinuxResources,
   Mount,
   NamespaceMode,
   SandboxConfig,
   SecurityProfile,
 } from "../runtime.ts";
+import type { IdMapping } from "../user-mappings.ts";
 import type * as cri from "./cri-v1-types.ts";
 import type { Message } from "./connection.ts";
 
@@ -161,6 +161,10 @@ function mountMessage(
     recursive_read_only: mount.recursiveReadOnly ?? false,
     uidMappings: idMappings(users?.uids ?? []),
     gidMappings: idMappings(users?.gids ?? []),
+    image: mount.image && {
+      image: mount.image.id,
+      user_specified_image: mount.image.reference,
+    },
   };
 }
 

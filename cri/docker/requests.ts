@@ -210,6 +210,7 @@ function mountsOf(mounts: readonly Mount[]): MountSettings[] {
   const byPath = new Map<string, MountSettings>();
   for (const mount of mounts) {
     if (mount.recursiveReadOnly === true) refuse("a recursive read-only mount");
+    if (mount.image) refuse("an image volume");
     const path = posix.normalize(`${mount.containerPath}/.`);
     byPath.delete(path);
     byPath.set(path, {

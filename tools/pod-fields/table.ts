@@ -253,9 +253,8 @@ const volumes: Fields<Omit<Volume, "name">> = {
   gitRepo: unserved,
   glusterfs: unserved,
   hostPath: works(),
-  image: refused(
-    "behind ImageVolume, else dropped: by name (FailedMount)",
-    "agent",
+  image: works(
+    "behind ImageVolume, else dropped; containerd before 2.1 and Docker refuse the container by name (CreateContainerError)",
   ),
   iscsi: unserved,
   nfs: works(),

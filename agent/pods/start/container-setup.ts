@@ -21,6 +21,7 @@ import {
 import type { Pinning } from "../../resources/resource-managers.ts";
 import { latestContainer, type RuntimePod } from "../runtime/runtime-pods.ts";
 import type { ContainerKind } from "../shape/labels.ts";
+import type { MountedImages } from "../../volumes/container-mounts.ts";
 import { containerConfig } from "./container-config.ts";
 import { containerEnvironment, type EnvironmentSource } from "./environment.ts";
 import type { HostFiles } from "./host-files.ts";
@@ -33,6 +34,7 @@ interface ContainerVolumes {
     container: Container,
     lookup: (name: string) => string | undefined,
     recursive: boolean,
+    images: MountedImages,
   ): Promise<Mount[]>;
   /** Its block volumes. */
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"];
@@ -69,6 +71,8 @@ interface SetupInputs {
   kind: ContainerKind;
   restartCount: number;
   image: ImageSummary;
+  /** Of image volumes. */
+  images: MountedImages;
   sandbox: SandboxStatus;
   runtimePod: RuntimePod;
 }
@@ -102,6 +106,7 @@ export async function setUpContainer(
       container,
       (name) => values.get(name),
       mountsReadOnlyBelow(context.features(), sandbox.runtimeHandler),
+      inputs.images,
     ),
     context.files.writeHosts(pod, sandbox.ips),
     context.files.terminationLog(

@@ -13,6 +13,8 @@ import type {
 import {
   type ContainerConfig,
   type ContainerStatus,
+  type ImageSummary,
+  type Mount,
   type Runtime,
   type SandboxConfig,
   type SandboxStatus,
@@ -29,6 +31,7 @@ import {
 import { containerRecord, type ContainerKind } from "../shape/labels.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
 import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
+import type { MountedImages } from "../../volumes/container-mounts.ts";
 import { setUpContainer, type SetupContext } from "./container-setup.ts";
 import type { HostFiles } from "./host-files.ts";
 import {
@@ -44,7 +47,7 @@ export interface ContainerStartContext {
     RuntimePods,
     "adopt" | "addContainer" | "markDirty" | "refresh"
   >;
-  readonly images: Pick<ImageManager, "ensure">;
+  readonly images: Pick<ImageManager, "ensure" | "ensureVolume">;
   readonly setup: SetupContext;
   readonly users: PodUsersContext;
   readonly files: Pick<HostFiles, "nextLogNumber" | "linkContainerLog">;
@@ -100,8 +103,8 @@ async function start(
   inputs: StartInputs,
 ): Promise<void> {
   const { pod, container, sandbox, runtimePod, signal } = inputs;
-  const image = await orAborted(ensureImage(context, inputs), signal);
-  if (!image || signal.aborted) return;
+  const found = await orAborted(ensureImages(context, inputs), signal);
+  if (!found || signal.aborted) return;
 
   const last = latestContainer(runtimePod, container.name);
   const restartCount = last
@@ -122,7 +125,7 @@ async function start(
     config = await setUpContainer(context.setup, {
       ...inputs,
       restartCount,
-      image,
+      ...found,
     });
   } catch (error) {
     throw failed(context, pod, container, "CreateContainerConfigError", error);
@@ -150,12 +153,23 @@ async function start(
   if (postStart) await runPostStart(context, inputs, id, postStart);
 }
 
-async function ensureImage(
+/** Those of its volumes, and its own. */
+async function ensureImages(
   { images, ending }: ContainerStartContext,
   { pod, container, sandboxConfig }: StartInputs,
-): ReturnType<ImageManager["ensure"]> {
+): Promise<{ images: MountedImages; image: ImageSummary }> {
   try {
-    return await images.ensure(pod, container, sandboxConfig);
+    const mounted = new Map<string, NonNullable<Mount["image"]>>();
+    const names = new Set(container.volumeMounts?.map(({ name }) => name));
+    for (const { name, image: source } of pod.spec.volumes ?? []) {
+      if (!source || !names.has(name)) continue;
+      const { id } = await images.ensureVolume(pod, source, sandboxConfig);
+      mounted.set(name, { id, reference: source.reference ?? "" });
+    }
+    return {
+      images: mounted,
+      image: await images.ensure(pod, container, sandboxConfig),
+    };
   } catch (error) {
     if (error instanceof WaitingError)
       ending.events.container(

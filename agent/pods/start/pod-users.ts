@@ -2,11 +2,8 @@
 // Invariant: no container of such a pod is made in a sandbox that the runtime does not report to have just these ids, as
 // a runtime that does not know user namespaces leaves out what it is asked for, and says nothing.
 import type { Pod } from "../../../api/types/core-v1.ts";
-import type {
-  SandboxConfig,
-  SandboxStatus,
-  UserMappings,
-} from "../../../cri/runtime.ts";
+import type { SandboxConfig, SandboxStatus } from "../../../cri/runtime.ts";
+import type { UserMappings } from "../../../cri/user-mappings.ts";
 import {
   sameUsers,
   type UserNamespaces,

@@ -4,7 +4,7 @@
 //   {"uidMappings":[{"hostId":131072,"containerId":0,"length":65536}],"gidMappings":[…the same…]}
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { IdMapping } from "../../../cri/runtime.ts";
+import type { IdMapping } from "../../../cri/user-mappings.ts";
 import { rangeLength } from "./subordinate-ids.ts";
 
 /** The first id; undefined: there is no file. @throws Error where it is not what this agent would write */

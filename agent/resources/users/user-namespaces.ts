@@ -5,11 +5,8 @@
 import { randomInt } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type {
-  IdMapping,
-  SandboxStatus,
-  UserMappings,
-} from "../../../cri/runtime.ts";
+import type { SandboxStatus } from "../../../cri/runtime.ts";
+import type { IdMapping, UserMappings } from "../../../cri/user-mappings.ts";
 import { readRange, removeRange, writeRange } from "./range-record.ts";
 import { rangeLength, type IdRange } from "./subordinate-ids.ts";
 

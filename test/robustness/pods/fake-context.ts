@@ -106,6 +106,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       ending: end,
       users: { features },
       images: {
+        ensureVolume: () => Promise.reject(new Error("unused")),
         ensure: () =>
           Promise.resolve({
             ...{ id: "image", repoTags: [], repoDigests: [], sizeBytes: 1 },

@@ -7,7 +7,8 @@ import {
   withPodUsers,
 } from "../../../agent/pods/start/pod-users.ts";
 import { startSandbox } from "../../../agent/pods/start/sandbox-start.ts";
-import type { SandboxConfig, UserMappings } from "../../../cri/runtime.ts";
+import type { SandboxConfig } from "../../../cri/runtime.ts";
+import type { UserMappings } from "../../../cri/user-mappings.ts";
 import type { RuntimeHandler } from "../../../cri/runtime-features.ts";
 import { sandboxOf, testPod } from "./runtime-objects.ts";
 

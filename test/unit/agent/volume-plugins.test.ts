@@ -51,6 +51,7 @@ function manager(
     plugins?: VolumePlugin[];
     client?: Client;
     forgotten?: string[];
+    images?: boolean;
   } = {},
 ): VolumeManager {
   const rootDirectory = options.root ?? directories();
@@ -64,6 +65,7 @@ function manager(
     objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: (uid) => options.forgotten?.push(uid),
     ...(options.plugins ? { plugins: options.plugins } : {}),
+    ...(options.images ? { images: true } : {}),
   });
 }
 
@@ -325,4 +327,47 @@ test("an emptyDir of memory is open to all users, without the sticky bit of a fr
     await volumes.unmount("u");
   }
   expect(await mountsBelow(root)).toEqual([]);
+});
+
+const ofImage = podOf({ name: "v", image: { reference: "data:1" } });
+const mounting = (subPath?: string): Pod["spec"]["containers"][number] => ({
+  name: "app",
+  volumeMounts: [
+    { name: "v", mountPath: "/data", ...(subPath ? { subPath } : {}) },
+  ],
+});
+
+test("an image volume is mounted by the runtime, read-only", async () => {
+  const volumes = manager({ images: true });
+  await volumes.mount(ofImage);
+  const image = { id: "sha256:1", reference: "data:1" };
+  const mounts = (container: ReturnType<typeof mounting>, images = [image]) =>
+    volumes.containerMounts(
+      ofImage,
+      container,
+      () => undefined,
+      false,
+      new Map(images.map((each) => ["v", each])),
+    );
+  expect(await mounts(mounting())).toEqual([
+    {
+      containerPath: "/data",
+      hostPath: "",
+      readonly: true,
+      propagation: "private",
+      image,
+    },
+  ]);
+  await expect(mounts(mounting("bin"))).rejects.toThrow(
+    'volume "v" is an image, of which container "app" can\'t have a subPath',
+  );
+  await expect(mounts(mounting(), [])).rejects.toThrow(
+    'the image of volume "v" is not known',
+  );
+});
+
+test("without the gate an image volume is refused by name", async () => {
+  await expect(manager().mount(ofImage)).rejects.toThrow(
+    "volumes of type image are not supported by this node agent",
+  );
 });

@@ -191,6 +191,12 @@ describe("requests", () => {
     expect(() => request({ mounts: [mount] })).toThrow(
       "a recursive read-only mount is not supported by the docker runtime",
     );
+    const image = { id: "sha256:1", reference: "i" };
+    expect(() =>
+      request({
+        mounts: [{ ...mount, hostPath: "", recursiveReadOnly: false, image }],
+      }),
+    ).toThrow("an image volume is not supported by the docker runtime");
     expect(() =>
       request({ resources: { unified: { "memory.high": "1" } } }),
     ).toThrow(/unified cgroup hierarchy is not supported/);

@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Connection } from "../../../cri/containerd/connection.ts";
+import { containerCalls } from "../../../cri/containerd/container-calls.ts";
 import { importImageArchive } from "../../../cri/containerd/image-import.ts";
 import { PinnedImages } from "../../../cri/containerd/pinned-images.ts";
 import { RuntimeError } from "../../../cri/runtime.ts";
@@ -53,4 +54,60 @@ test("an import is refused by name", async () => {
     code: "unsupported",
     message: expect.stringContaining("takes no image archives") as string,
   });
+});
+
+/** containerCalls on a runtime of that version; what it was asked for is kept. */
+function callsOf(runtime_name: string, runtime_version: string) {
+  const asked: string[] = [];
+  const calls = containerCalls({
+    connection: {
+      call(name: string) {
+        asked.push(name);
+        return Promise.resolve(
+          name === "Version"
+            ? { runtime_name, runtime_version }
+            : { container_id: "c" },
+        );
+      },
+    } as never,
+    requestTimeoutMs: 1000,
+    clock: new FakeClock(),
+    whileEnding: (_id, _how, ending) => ending(),
+  });
+  const image = { id: "sha256:1", reference: "data:1" };
+  const mounts = [
+    { containerPath: "/d", hostPath: "", readonly: true, image },
+  ].map((mount) => ({ ...mount, propagation: "private" as const }));
+  const config = { env: [], devices: [], security: {} };
+  return {
+    asked,
+    create: (given = mounts) =>
+      calls.createContainer(
+        "s",
+        { ...config, mounts: given } as never,
+        { security: {}, portMappings: [] } as never,
+      ),
+  };
+}
+
+test.each(["1.6.20~ds1", "v1.7.24", "2.0.5"])(
+  "containerd %s is not asked for an image volume, which it would leave out",
+  async (version) => {
+    const { asked, create } = callsOf("containerd", version);
+    await expect(create()).rejects.toMatchObject({
+      code: "unsupported",
+      message: `containerd ${version} does not support image volumes: 2.1 or later is needed`,
+    });
+    expect(asked).toEqual(["Version"]);
+    expect(await create([])).toBe("c");
+    expect(asked).toEqual(["Version", "CreateContainer"]);
+  },
+);
+
+test.each([
+  ["containerd", "2.1.9+unknown"],
+  ["containerd", "v2.2.0"],
+  ["cri-o", "1.31.0"],
+])("%s %s is", async (name, version) => {
+  expect(await callsOf(name, version).create()).toBe("c");
 });

@@ -61,6 +61,55 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
 });
 
+test("an image that a container has as a volume is in use", async () => {
+  let images = [image("volume"), image("a")];
+  let mounted = ["volume"];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: () => Promise.resolve(images),
+      listContainers: () => Promise.resolve([]),
+      removeImage: (id) => {
+        images = images.filter((candidate) => candidate.id !== id);
+        return Promise.resolve();
+      },
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    mounted: () => Promise.resolve(mounted),
+    clock: new FakeClock(),
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 0,
+    onFailure: () => undefined,
+  });
+  await garbage.collect(true);
+  expect(images.map(({ id }) => id)).toEqual(["volume"]);
+  mounted = [];
+  await garbage.collect(true);
+  expect(images).toEqual([]);
+});
+
+test("nothing is removed while it is not known which images are volumes", async () => {
+  const removed: string[] = [];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: () => Promise.resolve([image("volume")]),
+      listContainers: () => Promise.resolve([]),
+      removeImage: (id) => Promise.resolve(void removed.push(id)),
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    mounted: () => Promise.reject(new Error("away")),
+    clock: new FakeClock(),
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 0,
+    onFailure: () => undefined,
+  });
+  await expect(garbage.collect(true)).rejects.toThrow("away");
+  expect(removed).toEqual([]);
+});
+
 test("an image unused for longer than the maximum goes whatever the disk's use; one in use stays", async () => {
   const clock = new FakeClock();
   let images = [image("used"), image("pinned", true), image("a")];

@@ -121,7 +121,7 @@ export const innerFloors: Readonly<
     ],
     ["runtime-error-text.ts"],
     ["runtime.ts"],
-    ["logs", "runtime-features.ts", "usage.ts"],
+    ["logs", "runtime-features.ts", "usage.ts", "user-mappings.ts"],
   ],
 };
 

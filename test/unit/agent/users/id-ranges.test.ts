@@ -3,7 +3,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserNamespaces } from "../../../../agent/resources/users/user-namespaces.ts";
-import type { IdMapping } from "../../../../cri/runtime.ts";
+import type { IdMapping } from "../../../../cri/user-mappings.ts";
 import { sandboxOf, testPod } from "../runtime-objects.ts";
 import {
   makeTempDirectory,
