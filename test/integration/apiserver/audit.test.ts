@@ -516,7 +516,10 @@ describe("the webhook", () => {
     for (let index = 0; index < 10; index++) batch.write([event]);
     await eventually(() => bodies.length === 2);
     await batch.close();
-    expect(bodies.map(({ items }) => items.length)).toEqual([3, 3, 3, 1]);
+    // The rest goes out at once: what is sent last may come first.
+    expect(bodies.map(({ items }) => items.length).sort()).toEqual([
+      1, 3, 3, 3,
+    ]);
   });
 });
 
