@@ -166,7 +166,7 @@ export async function serveExec(
     upgrade.socket.destroy();
     return;
   }
-  await serveRemoteCommand(connection, session, what);
+  await serveRemoteCommand(connection, session, what, serving.clock);
 }
 
 /** Ports of the query, needed only by the channel protocols: `port=80&port=443` or `port=80,443`. */

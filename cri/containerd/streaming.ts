@@ -35,6 +35,7 @@ function upgrade(url: string, protocol: string): Promise<SpdySession> {
     request.on("upgrade", (response, socket, head) => {
       socket.setTimeout(0);
       socket.setNoDelay(true);
+      readToTheEnd(socket);
       if (response.headers["x-stream-protocol-version"] !== protocol) {
         socket.destroy();
         reject(
@@ -70,6 +71,21 @@ function upgrade(url: string, protocol: string): Promise<SpdySession> {
     );
     request.end();
   });
+}
+
+/**
+ * The runtime closes an exec's connection when the command ends, whatever of its input was not read; the rest of that
+ * input then fails to be written. Node closes a socket at the first such failure, with the command's last output and
+ * its exit unread. So bytes that can't be written are dropped here, and it is reading that finds the connection's end.
+ */
+export function readToTheEnd(socket: Duplex): void {
+  type Done = (error?: Error | null) => void;
+  const write = socket._write.bind(socket);
+  const writeMany = socket._writev?.bind(socket);
+  socket._write = (chunk, encoding, done: Done) =>
+    write(chunk, encoding, () => done());
+  if (writeMany !== undefined)
+    socket._writev = (chunks, done: Done) => writeMany(chunks, () => done());
 }
 
 export async function openExecStream(

@@ -17,8 +17,10 @@ import {
 } from "../../../../api/streaming/exit-status.ts";
 import type { MessageSocket } from "../../../../api/streaming/message-socket.ts";
 import { serveRemoteCommand } from "../../../../api/streaming/remote-command-server.ts";
+import { systemClock } from "../../../../api/clock.ts";
 import type { ExecSession } from "../../../../api/contracts.ts";
 import { eventually } from "../../../support/eventually.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 
 class FakeSocket implements MessageSocket {
   sent: (Buffer | string)[] = [];
@@ -176,6 +178,7 @@ test("a session over version 5: input, half-close, size, output, status, close",
     ),
     run,
     "executing",
+    systemClock,
   );
   expect(socket.sent).toEqual([Buffer.from([1])]);
   socket.receive(Buffer.from("\x00typed"));
@@ -205,6 +208,7 @@ test("version 4 knows no half-close", async () => {
     ),
     run,
     "executing",
+    systemClock,
   );
   socket.receive(Buffer.from([255, 0]));
   await new Promise((resolve) => setImmediate(resolve));
@@ -228,6 +232,7 @@ test("a process that does not read pauses the socket", async () => {
     ),
     run,
     "executing",
+    systemClock,
   );
   let sent = 0;
   while (!socket.paused && sent < 10_000_000) {
@@ -239,4 +244,77 @@ test("a process that does not read pauses the socket", async () => {
   expect(sent).toBeLessThan(1_000_000);
   run.in.resume();
   await eventually(() => !socket.paused);
+});
+
+/** Sends input until the command's is full. */
+async function fillInput(socket: FakeSocket): Promise<void> {
+  while (!socket.paused) {
+    socket.receive(Buffer.alloc(64 * 1024));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const serveOn = (
+  socket: FakeSocket,
+  run: ExecSession,
+  clock: FakeClock,
+): Promise<void> =>
+  serveRemoteCommand(
+    acceptChannelRemoteCommand(
+      socket,
+      options,
+      protocolOf("v5.channel.k8s.io"),
+    ),
+    run,
+    "executing",
+    clock,
+  );
+
+test("a command that ends without reading its input: the client can go on, and gets the exit code", async () => {
+  const socket = new FakeSocket();
+  const run = session();
+  const done = serveOn(socket, run, new FakeClock());
+  await fillInput(socket);
+  run.end(3);
+  // The client is still writing: it reads its status only when it is not held up.
+  await eventually(() => !socket.paused);
+  await sendOnePiece(socket);
+  run.out.end("result");
+  await done;
+  expect(socket.sent[1]).toEqual(Buffer.from("\x01result"));
+  expect(decodeStatus((socket.sent[2] as Buffer).subarray(1), true)).toBe(3);
+});
+
+async function sendOnePiece(socket: FakeSocket): Promise<void> {
+  socket.receive(Buffer.alloc(4 * 1024 * 1024));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(socket.paused).toBe(false);
+}
+
+test("a command whose output has ended but whose exit never comes does not hold the client for ever", async () => {
+  const socket = new FakeSocket();
+  const run = session();
+  const clock = new FakeClock();
+  const done = serveOn(socket, run, clock);
+  await fillInput(socket);
+  // As long as there is output to come it may take its time to read.
+  clock.advance(3_600_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(socket.closed).toBeUndefined();
+  run.out.end();
+  await eventually(() => run.out.closed);
+  // It reads a little now and then: that is no end either.
+  for (let i = 0; i < 5; i++) {
+    clock.advance(9_000);
+    while (run.in.read() !== null);
+    await eventually(() => !socket.paused);
+    await fillInput(socket);
+  }
+  expect(socket.closed).toBeUndefined();
+  clock.advance(10_000);
+  await done;
+  expect(() =>
+    decodeStatus((socket.sent.at(-1) as Buffer).subarray(1), true),
+  ).toThrow("its input is not read");
+  expect(run.closed).toBe(true);
 });
