@@ -83,8 +83,9 @@ export class RevisionSync {
     const revision = newSet.metadata.annotations?.[revisionAnnotation];
     const deployment =
       revision && annotations?.[revisionAnnotation] !== revision
-        ? // No patch: the role of this controller has none on Deployments.
-          await client.resource(deployments).update({
+        ? // Through the status, where annotations may change without a new generation: the user changed nothing. No patch:
+          // the role of this controller has none on Deployments.
+          await client.resource(deployments).updateStatus({
             ...observed,
             metadata: {
               ...observed.metadata,

@@ -294,11 +294,16 @@ export class MemoryApi implements Transport {
       creationTimestamp,
       ...(deletionTimestamp ? { deletionTimestamp } : {}),
     };
-    if (subresource === "status")
+    if (subresource === "status") {
+      const metadata = copyJson(before.metadata);
+      delete metadata.annotations;
+      const next = object.metadata.annotations;
       return this.#store(resource, before, {
         ...copyJson(before),
+        metadata: { ...metadata, ...(next ? { annotations: next } : {}) },
         status: object["status"],
       });
+    }
     if (subresource !== "finalize") object["status"] = before["status"];
     if (object["status"] === undefined) delete object["status"];
     const changed =

@@ -110,6 +110,12 @@ describe("Deployment", () => {
       workload("Deployment", "d", { replicas: 3, revisionHistoryLimit: 0 }),
     );
     await ready("d", "one", 3);
+    // The revision that the controller notes is no change by a user.
+    const made = await tester.ok("GET", apps("deployments/d"));
+    expect(made.metadata).toMatchObject({
+      generation: 1,
+      annotations: { "deployment.kubernetes.io/revision": "1" },
+    });
     await patch(
       apps("deployments/d"),
       {
