@@ -102,6 +102,11 @@ export class Histograms extends SeriesByLabels<Histogram> {
     this.of(values)?.observe(value);
   }
 
+  /** That of these values, for who observes it often. Undefined: there are too many already. */
+  at(...values: readonly string[]): Histogram | undefined {
+    return this.of(values);
+  }
+
   family(): Family {
     const family = new Family(
       this.described.name,

@@ -3,6 +3,7 @@
 // its quantiles need a window of time.
 import { Histograms } from "../../api/metrics/counted.ts";
 import type { Family } from "../../api/metrics/family.ts";
+import type { Histogram } from "../../api/metrics/histogram.ts";
 
 export type AdmissionStep = "admit" | "validate";
 
@@ -28,6 +29,12 @@ export class AdmissionMetrics {
     bounds,
   );
 
+  /** Of plug-ins that do not refuse, by step, operation and name: every write passes some forty. */
+  readonly #passed = {
+    admit: new Map<string, Map<string, Histogram>>(),
+    validate: new Map<string, Map<string, Histogram>>(),
+  };
+
   /** @param beganMs of performance.now() */
   step(
     step: AdmissionStep,
@@ -49,8 +56,25 @@ export class AdmissionMetrics {
   ): number {
     const nowMs = performance.now();
     const seconds = (nowMs - beganMs) / 1000;
-    this.#plugins.observe(seconds, name, step, operation, String(rejected));
+    if (rejected) this.#plugins.observe(seconds, name, step, operation, "true");
+    else this.#passedBy(name, step, operation)?.observe(seconds);
     return nowMs;
+  }
+
+  #passedBy(
+    name: string,
+    step: AdmissionStep,
+    operation: string,
+  ): Histogram | undefined {
+    const known = this.#passed[step].get(operation)?.get(name);
+    if (known) return known;
+    const made = this.#plugins.at(name, step, operation, "false");
+    if (!made) return undefined;
+    let ofOperation = this.#passed[step].get(operation);
+    if (!ofOperation)
+      this.#passed[step].set(operation, (ofOperation = new Map()));
+    ofOperation.set(name, made);
+    return made;
   }
 
   families(): Family[] {
