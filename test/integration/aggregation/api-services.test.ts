@@ -168,14 +168,17 @@ describe("the condition of a remote one", () => {
     message: string | RegExp,
   ): Promise<void> => {
     await eventually(
-      async () => (await condition(server, name))?.reason === reason,
+      async () => {
+        const found = await condition(server, name);
+        expect([found?.reason, found?.status, found?.message]).toEqual([
+          reason,
+          reason === "Passed" ? "True" : "False",
+          expect.stringMatching(message),
+        ]);
+        return true;
+      },
       { what: reason },
     );
-    const { message: said, status } = await condition(server, name);
-    expect([status, said]).toEqual([
-      reason === "Passed" ? "True" : "False",
-      expect.stringMatching(message),
-    ]);
   };
 
   test("follows service, port and endpoints", async () => {

@@ -284,7 +284,10 @@ describe("HTTP/1", () => {
   );
 
   test("a body that stops is given up, and its connection", async () => {
-    const server = await start({ requestTimeoutMs: 300 });
+    const server = await start({
+      requestTimeoutMs: 300,
+      shutdownGraceMs: 120_000,
+    });
     const stalled = net.connect(server.server.port, "127.0.0.1");
     sockets.push(stalled);
     let text = "";
@@ -297,7 +300,7 @@ describe("HTTP/1", () => {
     // Nothing is waited for any more.
     const startedMs = performance.now();
     await servers.pop()!.stop();
-    expect(performance.now() - startedMs).toBeLessThan(5000);
+    expect(performance.now() - startedMs).toBeLessThan(60_000);
   });
 
   test("watchers that do not read cost no more than a bound", async () => {

@@ -77,11 +77,8 @@ const workload = (kind: string, name: string, spec: Json = {}): Json => ({
 });
 const pods = async (): Promise<Json[]> =>
   (await tester.ok("GET", api("pods"))).items;
-const soon = (
-  what: string,
-  check: () => Promise<boolean>,
-  timeoutMs = 30_000,
-) => eventually(check, { what, timeoutMs });
+const soon = (what: string, check: () => Promise<boolean>) =>
+  eventually(check, { what });
 const patch = (path: string, body: Json, type = "merge") =>
   tester.ok("PATCH", path, body, patchHeader(type));
 const images = (all: Json[]): string[] =>
@@ -338,7 +335,6 @@ describe("StatefulSet", () => {
       async () =>
         (await tester.ok("GET", apps("statefulsets/ss"))).status
           .readyReplicas === 3,
-      20_000,
     );
     const first = (await tester.ok("GET", apps("statefulsets/ss"))).status
       .currentRevision;
@@ -407,13 +403,9 @@ describe("StatefulSet", () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await names()).toBe("ss-0");
     await unready("True");
-    await soon(
-      "three",
-      async () => (await names()) === "ss-0,ss-1,ss-2",
-      20_000,
-    );
+    await soon("three", async () => (await names()) === "ss-0,ss-1,ss-2");
     await patch(apps("statefulsets/ss/scale"), { spec: { replicas: 0 } });
-    await soon("none", async () => (await names()) === "", 20_000);
+    await soon("none", async () => (await names()) === "");
   });
 
   test("makes a failed pod anew", async () => {
@@ -484,11 +476,7 @@ describe("DaemonSet", () => {
     await patch(apps("daemonsets/ds"), {
       spec: { template: templateOf("two") },
     });
-    await soon(
-      "two",
-      async () => images(await pods()).join() === "two,two",
-      20_000,
-    );
+    await soon("two", async () => images(await pods()).join() === "two,two");
     await ready();
     // Stuck: pods of this one never become ready.
     const before = new Set((await pods()).map(({ metadata }) => metadata.uid));
@@ -697,17 +685,13 @@ describe("Job", () => {
     });
     // As the agent would say.
     await end(pod.metadata.name, { phase: "Failed" });
-    await soon(
-      "another pod",
-      async () => {
-        const all = await pods();
-        return (
-          all.length > 0 &&
-          all.every(({ metadata }) => metadata.uid !== pod.metadata.uid)
-        );
-      },
-      20_000,
-    );
+    await soon("another pod", async () => {
+      const all = await pods();
+      return (
+        all.length > 0 &&
+        all.every(({ metadata }) => metadata.uid !== pod.metadata.uid)
+      );
+    });
     await running(1);
     expect(await condition("Failed")).toBeUndefined();
     const [second] = (await pods()).filter(

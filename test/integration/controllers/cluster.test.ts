@@ -123,7 +123,7 @@ describe.each(["in process", "over HTTP"])("%s", (transport) => {
       expect(status?.updatedReplicas).toBe(20);
       expect(status?.replicas).toBe(20);
     };
-    await passes(ready, 20_000);
+    await passes(ready);
     await passes(async () => {
       const { items } = await client.resource(pods).list({ namespace: "test" });
       expect(items.filter((pod: Pod) => pod.spec.nodeName)).toHaveLength(20);
