@@ -115,11 +115,11 @@ test("each pod's passes are traces, with the runtime's calls in them", async () 
     collector.spans.filter((span) => span.name === name);
   await eventually(
     () => named("runtime.v1.RuntimeService/StartContainer").length > 0,
-    { timeoutMs: 40_000, what: "the pod's container" },
+    { timeoutMs: 60_000, what: "the pod's container" },
   );
   fs.rmSync(manifest);
   await eventually(() => named("syncTerminatedPod").length > 0, {
-    timeoutMs: 40_000,
+    timeoutMs: 60_000,
     what: "the pod's end",
   });
   await machine.stop();

@@ -131,7 +131,7 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
           "jsonpath={.status.numberReady}",
         )
       ).trim() === "2",
-    { timeoutMs: 40_000, what: "a pod on each machine" },
+    { timeoutMs: 90_000, what: "a pod on each machine" },
   );
   await kubectl(
     ..."create service loadbalancer balanced --tcp=80:80".split(" "),

@@ -677,7 +677,7 @@ const others: Json[] = [
   ),
   pod(
     "hooks",
-    container("sleep 2; cat /v/hook", {
+    container("until test -s /v/hook; do sleep 0.1; done; cat /v/hook", {
       ...mount("v"),
       lifecycle: {
         postStart: {
@@ -730,7 +730,7 @@ async function refresh(): Promise<void> {
 async function until(
   name: string,
   accept: (status: Json) => boolean,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<Json> {
   await eventually(
     async () => {

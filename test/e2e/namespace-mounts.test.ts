@@ -57,10 +57,17 @@ const withLog = (error: Error): never => {
 async function run(...names: string[]): Promise<void> {
   const before = namespaces().length;
   names.forEach(write);
-  await eventually(() => namespaces().length === before + names.length, {
-    timeoutMs: 30_000,
-    what: `namespaces of ${names.join()}`,
-  }).catch(withLog);
+  // Its file is there a moment before its mount.
+  await eventually(
+    () => {
+      const [all, mounts] = [namespaces(), mounted()];
+      return (
+        all.length === before + names.length &&
+        all.every((name) => mounts.includes(`/run/netns/${name}`))
+      );
+    },
+    { timeoutMs: 60_000, what: `namespaces of ${names.join()}` },
+  ).catch(withLog);
 }
 
 async function remove(...names: string[]): Promise<void> {
@@ -124,7 +131,7 @@ test("hidden ones are found when a pod can't be removed, and at the start", asyn
   expect(mounted()).toHaveLength(7);
   await remove("one");
   expect(mounted()).toHaveLength(3);
-  expect(machine.log()).toContain("another program's mount hid");
+  await eventually(() => machine.log().includes("another program's mount hid"));
   await machine.stop();
   // Beside the namespace of another, which is kept.
   machine.run("mount", "--make-rprivate", "/run/netns");

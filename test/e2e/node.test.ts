@@ -170,9 +170,7 @@ spec:
         await orbit.kubectl("apply -f -", { stdin: deployment }),
       ).toMatchObject({ code: 0 });
       expect(
-        await orbit.kubectl("rollout status deployment/three --timeout=60s", {
-          timeoutMs: 60_000,
-        }),
+        await orbit.kubectl("rollout status deployment/three --timeout=85s"),
       ).toMatchObject({ code: 0 });
       const [first] = (
         await orbit.kubectl("get pods -l app=three -o name")
@@ -237,11 +235,7 @@ spec:
       orbit = await orbit.restart();
       expect(await identities()).toEqual(before);
       expect(
-        (
-          await orbit.kubectl("delete deployment three --timeout=60s", {
-            timeoutMs: 60_000,
-          })
-        ).code,
+        (await orbit.kubectl("delete deployment three --timeout=60s")).code,
       ).toBe(0);
       await eventually(
         async () =>

@@ -10,7 +10,8 @@ import {
   type SystemdMachine,
 } from "../support/systemd-machine/systemd-machine.ts";
 
-const mostHaltMs = 10_000;
+/** A pod that was waited for would take systemd's minute and a half. */
+const mostHaltMs = 60_000;
 let machine: SystemdMachine;
 /** What the machine looked like before anything was installed. */
 let before: string;
@@ -154,7 +155,7 @@ async function podsRun(restarts: number): Promise<void> {
       seen = await runningPods();
       return JSON.stringify(sorted(seen as object)) === JSON.stringify(wanted);
     },
-    { timeoutMs: 30_000, intervalMs: 200, what: "the pods to run" },
+    { timeoutMs: 80_000, intervalMs: 200, what: "the pods to run" },
   ).catch(() => expect(seen).toEqual(wanted));
 }
 
@@ -178,7 +179,7 @@ async function newMainProcess(not: string): Promise<void> {
       ).split("\n");
       return state === "active" && pid !== not && pid;
     },
-    { timeoutMs: 40_000, intervalMs: 100, what: "the service to be active" },
+    { timeoutMs: 80_000, intervalMs: 100, what: "the service to be active" },
   );
 }
 
@@ -205,7 +206,7 @@ async function haltInOrder(): Promise<void> {
     "critical-term",
   ]);
   // The stubborn pod used up the time of the ordinary ones; the critical one ended after it.
-  expect(third!.atMs - second!.atMs).toBeGreaterThan(3000);
+  expect(third!.atMs - second!.atMs).toBeGreaterThan(1000);
 }
 
 async function uninstall(): Promise<string> {

@@ -27,7 +27,7 @@ const tryKubectl = (...args: string[]): Promise<CommandResult> =>
 /** A node that is gone is noticed within seconds. */
 const heartbeat = [
   "--node-status-update-frequency=1s",
-  "--node-lease-duration-seconds=4",
+  "--node-lease-duration-seconds=8",
 ];
 
 const agentWords = (machine: NodeMachine): string[] => [
@@ -49,7 +49,7 @@ const readiness = (name: string): Promise<string> =>
 
 const becomes = (name: string, status: string): Promise<boolean> =>
   eventually(async () => (await readiness(name)) === status, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     what: `${name} to be ${status}`,
   });
 
@@ -94,7 +94,7 @@ const fetchFrom = (
     "--",
     "sh",
     "-c",
-    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 3 ${address} ${port} | tail -1`,
+    `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 10 ${address} ${port} | tail -1`,
   ).then(({ stdout, stderr, code }) => (code === 0 ? stdout.trim() : stderr));
 
 const web = `
@@ -137,7 +137,7 @@ beforeAll(async () => {
     "--service-cluster-ip-range=10.134.0.0/16",
     ...heartbeat,
     "--controller-manager-arg=node-monitor-period=500ms",
-    "--controller-manager-arg=node-monitor-grace-period=5s",
+    "--controller-manager-arg=node-monitor-grace-period=10s",
   );
   const printed = await one.orbit(
     "token",
@@ -176,7 +176,7 @@ beforeAll(async () => {
     { stdin: web },
   );
   await eventually(async () => (await pods()).size === 3, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     what: "a pod on each node",
   }).catch(async (error: Error) => {
     throw new Error(
@@ -285,7 +285,10 @@ test("a killed agent's node is NotReady, loses its pods' endpoints, and comes ba
   );
   // Its pods run on, and are reached.
   const from = (await pods()).get("three")!;
-  expect(await fetchFrom(from, before.address)).toBe("two");
+  await eventually(
+    async () => (await fetchFrom(from, before.address)) === "two",
+    { what: "its pod to be reached" },
+  );
   await two.start(...agentWords(two));
   await becomes("two", "True");
   expect((await pods()).get("two")).toEqual(before);
@@ -318,7 +321,7 @@ test("a node's address changes: the others follow", async () => {
       one
         .run("ip", "route", "show")
         .includes(`${range} via 192.168.77.22 dev eth0`),
-    { timeoutMs: 50_000, what: "the route to its new address" },
+    { timeoutMs: 90_000, what: "the route to its new address" },
   );
   const place = (await pods()).get("two")!;
   for (const name of ["one", "three"]) {
@@ -372,7 +375,7 @@ test("the service proxy alone, on a machine that is no node", async () => {
     "--conntrack-udp-timeout=47s",
   );
   const get = async (url: string): Promise<string> =>
-    (await alone.command(["curl", "-sk", "-m3", url])).stdout;
+    (await alone.command(["curl", "-sk", "-m20", url])).stdout;
   expect(await get("https://10.134.0.1/version")).toContain('"gitVersion"');
   expect(JSON.parse(await get("http://192.168.77.10:10256/healthz"))).toEqual({
     lastUpdated: expect.any(String) as string,

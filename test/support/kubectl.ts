@@ -10,6 +10,8 @@ export interface CommandResult {
 
 export interface KubectlOptions {
   stdin?: string;
+  /** It is written when stdout shows this: what an attached container says before somebody listens is lost. */
+  stdinAfter?: RegExp;
   timeoutMs?: number;
   env?: Record<string, string>;
 }
@@ -23,7 +25,7 @@ export type Kubectl = (
 export function runCommand(
   file: string,
   args: readonly string[],
-  { stdin, timeoutMs = 90_000, env }: KubectlOptions = {},
+  { stdin, stdinAfter, timeoutMs = 90_000, env }: KubectlOptions = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -38,7 +40,13 @@ export function runCommand(
     child.stderr.on("data", (chunk: Buffer) => chunks.stderr.push(chunk));
     const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     child.stdin.on("error", () => undefined);
-    child.stdin.end(stdin ?? "");
+    const write = (): unknown => child.stdin.end(stdin ?? "");
+    if (!stdinAfter) write();
+    else
+      child.stdout.on("data", () => {
+        if (child.stdin.writableEnded) return;
+        if (stdinAfter.test(Buffer.concat(chunks.stdout).toString())) write();
+      });
     child.once("error", reject);
     child.once("close", (code) => {
       clearTimeout(timer);

@@ -6,7 +6,11 @@ import * as path from "node:path";
 import { busyboxImageTar } from "../../support/busybox-image.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/free-port.ts";
-import { runCommand, type CommandResult } from "../../support/kubectl.ts";
+import {
+  runCommand,
+  type CommandResult,
+  type KubectlOptions,
+} from "../../support/kubectl.ts";
 import { startOrbit, type RunningOrbit } from "../../support/start-orbit.ts";
 
 let orbit: RunningOrbit;
@@ -39,7 +43,7 @@ spec:
 
 const kubectl = (
   args: string | readonly string[],
-  options: { stdin?: string; env?: Record<string, string> } = {},
+  options: Omit<KubectlOptions, "timeoutMs"> = {},
 ): Promise<CommandResult> =>
   orbit.kubectl(args, { timeoutMs: 120_000, ...options });
 
@@ -84,20 +88,42 @@ const file = (name: string, text: string): string => {
   return full;
 };
 
-/** With a terminal, typing lines with pauses between. */
-const onTerminal = (
+/**
+ * A shell with a terminal, as somebody uses it: Enter until the prompt is there, which it may have shown before anybody
+ * listened, a sum when it is, and the end when the sum is there.
+ */
+async function onTerminal(
   command: string,
-  lines: readonly string[],
+  exitCode: number,
   env: Record<string, string> = {},
-): Promise<CommandResult> =>
-  runCommand(
-    "sh",
-    [
-      "-c",
-      `(${lines.map((line) => `sleep 1; echo '${line}'`).join("; ")}; sleep 1) | script -qec "${command}" /dev/null`,
-    ],
-    { env: { KUBECONFIG: orbit.kubeconfig, ...env }, timeoutMs: 100_000 },
+): Promise<{ stdout: string; code: number | null }> {
+  const child = spawn("script", ["-qec", command, "/dev/null"], {
+    env: { ...process.env, KUBECONFIG: orbit.kubeconfig, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const closed = new Promise<number | null>((resolve) =>
+    child.once("close", resolve),
   );
+  let stdout = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stdin.on("error", () => undefined);
+  const shows = (text: string, what: string): Promise<boolean> =>
+    eventually(() => stdout.includes(text), { timeoutMs: 100_000, what }).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}\n${stdout}`);
+      },
+    );
+  const enter = setInterval(() => child.stdin.write("\n"), 1000);
+  try {
+    await shows("/ # ", "a prompt").finally(() => clearInterval(enter));
+    child.stdin.write("echo sum-$((1+1))\n");
+    await shows("sum-2", "the sum");
+    child.stdin.write(`exit ${exitCode}\n`);
+    return { code: await closed, stdout };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
 
 beforeAll(async () => {
   directory = fs.mkdtempSync(path.join(os.tmpdir(), "orbit-kubectl-"));
@@ -113,6 +139,14 @@ beforeAll(async () => {
   await good("apply -f -", { stdin: objects });
   await good("wait --for=condition=Ready pod/p --timeout=60s");
   await good("rollout status deploy/d --timeout=60s");
+  // What comes a moment after a pod is ready: its output, its events, figures of its use.
+  await eventually(async () => (await good("logs p")) === "one\ntwo\n");
+  await eventually(async () =>
+    /Scheduled[^]*Started|Started[^]*Scheduled/.test(
+      await good("get events --field-selector involvedObject.name=p"),
+    ),
+  );
+  await eventually(async () => (await good("top pod p")) && good("top node"));
 });
 
 afterAll(async () => {
@@ -353,11 +387,7 @@ describe.each([["websockets"], ["spdy"]])("streams over %s", (kind) => {
         env,
       }),
     ).toMatchObject({ stdout: "in\n", code: 3 });
-    const typed = await onTerminal(
-      "kubectl exec -it p -- sh",
-      ["echo sum-$((1+1))", "exit 4"],
-      env,
-    );
+    const typed = await onTerminal("kubectl exec -it p -- sh", 4, env);
     expect(typed.stdout).toContain("sum-2");
     expect(typed.code).toBe(4);
   });
@@ -402,14 +432,15 @@ test("attach, run --rm and its exit code", async () => {
         "--",
         "sh",
         "-c",
-        "cat; sleep 1; exit 5",
+        // Words that show that somebody listens, before what is written is copied back.
+        "while :; do echo up; sleep 0.2; done & cat; kill $!; sleep 1; exit 5",
       ],
-      { stdin: "typed\n" },
+      { stdin: "typed\n", stdinAfter: /^up$/m },
     ),
   ).toMatchObject({ code: 5, stdout: expect.stringContaining("typed") });
   const typed = await onTerminal(
     "kubectl run shell --rm -it --image=busybox --image-pull-policy=IfNotPresent --restart=Never -- sh",
-    ["true", "echo sum-$((1+1))", "exit 6"],
+    6,
   );
   expect(typed.stdout).toContain("sum-2");
   expect(typed.code).toBe(6);
@@ -418,7 +449,7 @@ test("attach, run --rm and its exit code", async () => {
 test("debug adds a container that runs in the pod", async () => {
   const typed = await onTerminal(
     "kubectl debug p --profile=general -it --image=busybox --image-pull-policy=IfNotPresent --target=main -c dbg -- sh",
-    ["true", "echo sum-$((1+1))", "exit 0"],
+    0,
   );
   expect(typed.stdout).toContain("sum-2");
   await good([

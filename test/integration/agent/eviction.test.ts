@@ -50,6 +50,11 @@ test("a mirror pod outlives the agent's restart", async () => {
   await create(busyboxPod("after", "sleep 1000"));
   await eventually(() => find("after")?.status?.phase === "Running");
   expect(find(mirror!.metadata.name)?.metadata.uid).toBe(mirror!.metadata.uid);
+  // So that there is one pod only that can be evicted later.
+  await client
+    .resource(pods)
+    .delete("after", "default", { gracePeriodSeconds: 1 });
+  await eventually(() => find("after") === undefined);
   await second.stop();
 });
 
@@ -95,7 +100,7 @@ test("an emptyDir above its limit ends the pod", async () => {
       const found = find("greedy");
       return found?.status?.phase === "Failed" ? found : undefined;
     },
-    { timeoutMs: 40_000 },
+    { timeoutMs: 80_000 },
   );
   expect(evicted!.status).toMatchObject({
     reason: "Evicted",
@@ -131,7 +136,7 @@ test("under memory pressure pods end, static ones do not", async () => {
       const found = find("victim");
       return found?.status?.phase === "Failed" ? found : undefined;
     },
-    { timeoutMs: 40_000 },
+    { timeoutMs: 80_000 },
   );
   expect(evicted!.status?.reason).toBe("Evicted");
   expect(evicted!.status?.message).toMatch(

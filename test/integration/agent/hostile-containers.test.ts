@@ -59,7 +59,7 @@ const exec = async (name: string, script: string): Promise<string> => {
   const { stdout } = await node.runtime.execSync(
     id.replace(/^.*\/\//, ""),
     ["sh", "-c", script],
-    10_000,
+    60_000,
   );
   return stdout.toString("utf8").trim();
 };

@@ -312,9 +312,9 @@ test("a sidecar starts before and ends after the app", async () => {
     "sidecar.json",
     busyboxPod(
       "sidecar",
-      "cat /scratch/up; trap 'echo app >> /scratch/order; exit 0' TERM; sleep 1000 & wait",
+      "trap 'echo app >> /scratch/order; exit 0' TERM; cat /scratch/up; sleep 1000 & wait",
       {
-        terminationGracePeriodSeconds: 5,
+        terminationGracePeriodSeconds: 60,
         volumes: [
           {
             name: "work",
@@ -351,7 +351,7 @@ test("a sidecar starts before and ends after the app", async () => {
             command: [
               "sh",
               "-c",
-              "cat /scratch/up; trap 'echo app >> /scratch/order; exit 0' TERM; sleep 1000 & wait",
+              "trap 'echo app >> /scratch/order; exit 0' TERM; cat /scratch/up; sleep 1000 & wait",
             ],
             lifecycle: {
               preStop: {

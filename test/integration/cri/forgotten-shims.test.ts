@@ -112,7 +112,8 @@ test("a sandbox whose containerd did not come to write down its task is ended, o
 
 test("of a containerd that is killed while it makes sandboxes no shim outlives it but those of sandboxes", async () => {
   const found: string[] = [];
-  for (let round = 0; round < 8; round++) {
+  // Which shim is forgotten is the kernel's choice: until there was one.
+  for (let round = 0; round < 8 || (round < 40 && !found.length); round++) {
     const before = shims(part).length;
     const making = Promise.allSettled(
       [1, 2, 3].map((n) =>

@@ -85,7 +85,7 @@ describe.each(runtimeKinds)("%s", (kind) => {
     const { runtime } = part;
     const { sandboxId, containerId, log } = await run(
       "life",
-      "echo hello; trap 'exit 3' TERM; while :; do sleep 0.05; done",
+      "trap 'exit 3' TERM; echo hello; while :; do sleep 0.05; done",
       { env: [{ name: "A", value: "1" }] },
     );
     const sandbox = await runtime.podSandboxStatus(sandboxId, true);
@@ -115,7 +115,7 @@ describe.each(runtimeKinds)("%s", (kind) => {
       (await runtime.listPodSandboxes({ name: "life" })).map(({ id }) => id),
     ).toEqual([sandboxId]);
 
-    await runtime.stopContainer(containerId, 5);
+    await runtime.stopContainer(containerId, 60);
     expect(await runtime.containerStatus(containerId)).toMatchObject({
       state: "exited",
       exitCode: 3,
@@ -563,10 +563,8 @@ describe.each(runtimeKinds)("%s", (kind) => {
     const { sandboxId, containerId } = await run("survivor", "sleep 1000");
     const { pid } = await runtime.containerStatus(containerId, true);
     await part.daemon.stop();
-    const start = performance.now();
+    // A call that waited for the daemon to its own deadline would say "timeout".
     expect(await code(runtime.version())).toBe("unavailable");
-    // Far below any call's own deadline.
-    expect(performance.now() - start).toBeLessThan(5000);
     expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
     const before = events.filter(({ type }) => type === "lost").length;
     await part.restart();

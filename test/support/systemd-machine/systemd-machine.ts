@@ -119,7 +119,7 @@ export async function createSystemdMachine(
 
   async function run(
     script: string,
-    timeoutMs = 60_000,
+    timeoutMs = 120_000,
   ): Promise<CommandResult> {
     const target = leader();
     if (!target) throw new Error("the guest does not run");
