@@ -117,6 +117,8 @@ describe.each([
       }).catch((error: Error) => {
         throw new Error(`${error.message}\n${orbit.log().slice(-4000)}`);
       });
+      // It is said to run a moment before it writes.
+      await eventually(() => runs(name).length > 0);
       expect(runs(name)).toHaveLength(1);
     },
     180_000,
@@ -126,9 +128,10 @@ describe.each([
 test("a pod that is being ended when the server is killed goes, and only that one", async () => {
   const goes = path.join(orbit.manifests, "goes.yaml");
   fs.writeFileSync(goes, manifest("goes", "Always", "exec sleep 3600"));
-  await eventually(async () => (await phase("goes")) === "Running", {
-    timeoutMs: 60_000,
-  });
+  await eventually(
+    async () => (await phase("goes")) === "Running" && runs("goes").length > 0,
+    { timeoutMs: 60_000 },
+  );
   await killedAt("podworker.end.ended", () => fs.rmSync(goes));
   await eventually(async () => (await phase("goes")) === "", {
     timeoutMs: 60_000,
