@@ -66,8 +66,11 @@ test("a pod answers at the port of the node", async () => {
     headers: { host: "web.example.com" },
   });
   expect(secure.text).toBe("from a pod\n");
-  const shown = await orbit.kubectl("get ingress web --no-headers");
-  expect(shown.stdout).toMatch(/^web\s+orbit\s+web\.example\.com\s+\d+\./);
+  await eventually(async () =>
+    /^web\s+orbit\s+web\.example\.com\s+\d+\./.test(
+      (await orbit.kubectl("get ingress web --no-headers")).stdout,
+    ),
+  );
 });
 
 test("a pod that is gone is no endpoint, and figures say what happened", async () => {

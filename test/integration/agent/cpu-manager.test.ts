@@ -90,6 +90,7 @@ test("a pod with a CPU of its own, and others beside it", async () => {
   const second = await agentWith();
   await eventually(async () => (await allowed(second, "own")).length > 0);
   expect(await allowed(second, "own")).toEqual(own);
+  await eventually(async () => (await allowed(second, "shared")).length > 0);
   expect(await allowed(second, "shared")).toEqual([0]);
   // The pod ends: all CPUs are shared again.
   await fs.rm(path.join(node.manifests, "own.yaml"));

@@ -84,10 +84,13 @@ async function run(
   let text = "";
   for (const stream of [started.stdout!, started.stderr!])
     stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  await eventually(
-    () => /ready in [\d.]+s/.test(text) || started.exitCode !== null,
-    { timeoutMs: 30_000, what: `orbit ${program}` },
-  );
+  // What it wrote last may come after its end.
+  let hasClosed = false;
+  started.once("close", () => (hasClosed = true));
+  await eventually(() => /ready in [\d.]+s/.test(text) || hasClosed, {
+    timeoutMs: 60_000,
+    what: `orbit ${program}`,
+  });
   return { code: started.exitCode, text, pid: started.pid! };
 }
 
