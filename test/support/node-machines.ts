@@ -151,13 +151,20 @@ export class NodeMachine {
     this.#exited = new Promise((resolve) => child.once("exit", resolve));
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => (this.#output += chunk.toString()));
-    const ended = this.#exited.then((code) => {
+    const isReady = (): boolean => /ready in [\d.]+s/.test(this.#output);
+    let hasClosed = false;
+    child.once("close", () => (hasClosed = true));
+    const ended = this.#exited.then(async (code) => {
+      // Its last words may come after its end, unless what it left behind holds its output open.
+      await eventually(() => hasClosed || isReady(), {
+        timeoutMs: 10_000,
+      }).catch(() => undefined);
       throw new Error(`ended with ${code}:\n${this.#output.slice(-4000)}`);
     });
     ended.catch(() => undefined);
     await Promise.race([
       ended,
-      eventually(() => /ready in [\d.]+s/.test(this.#output), {
+      eventually(isReady, {
         timeoutMs: 60_000,
         what: `${this.name} to be ready`,
       }),
