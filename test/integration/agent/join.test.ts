@@ -234,6 +234,12 @@ describe("what is wrong is answered clearly, and leaves nothing behind", () => {
           )),
       { what: "the expired token to be deleted" },
     );
+    await eventually(
+      async () =>
+        (await clusterInfo()).data?.[`jws-kubeconfig-${short.slice(0, 6)}`] ===
+        undefined,
+      { what: "the signature of the expired token to go" },
+    );
     await refused(
       options({ ...command, token: short }, "n"),
       /knows no token \w+: it was deleted, has expired/,

@@ -138,5 +138,7 @@ test.each([
     [program, `--kubeconfig=${kubeconfig}`, `--cert-dir=${directory}`, "--v=4"],
     /candidate for leadership/,
   );
+  // It may say so before it listens.
+  await eventually(() => sockets().length > 0);
   expect(sockets()).toEqual([`0.0.0.0:${port}`]);
 });

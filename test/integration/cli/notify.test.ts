@@ -63,7 +63,7 @@ test("a directory that can't be made is an error at once, also below /proc", asy
       `--secure-port=${await freePort()}`,
       "--controllers-port=0",
     ],
-    { encoding: "utf8", timeout: 20_000 },
+    { encoding: "utf8", timeout: 100_000 },
   );
   expect(status).toBe(1);
   expect(stderr).toContain("--write-kubeconfig: ");
