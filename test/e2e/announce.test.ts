@@ -12,7 +12,7 @@ const link = 91;
 /** A node that is gone is noticed within seconds. */
 const heartbeat = [
   "--node-status-update-frequency=1s",
-  "--node-lease-duration-seconds=12",
+  "--node-lease-duration-seconds=4",
 ];
 
 const kubectl = (...args: string[]): Promise<string> => one.kubectl(...args);
@@ -97,7 +97,7 @@ beforeAll(async () => {
     "--service-cluster-ip-range=10.139.0.0/16,fd42:139::/112",
     `--load-balancer-cidr=192.168.${link}.200/29,fd91::200/125`,
     "--controller-manager-arg=node-monitor-period=500ms",
-    "--controller-manager-arg=node-monitor-grace-period=15s",
+    "--controller-manager-arg=node-monitor-grace-period=5s",
     ...heartbeat,
   );
   const { stdout } = await one.orbit(
