@@ -82,6 +82,11 @@ interface SyncedPod {
   mayStart: () => boolean;
   /** The pods of this node that are not over, with what they were given. */
   livePods: () => readonly Pod[];
+  /**
+   * Those of them that the sources have. One whose object is gone, as after a deletion without grace, still ends here, but
+   * the scheduler has given its place away.
+   */
+  wantedPods: () => readonly Pod[];
   /** Ends a less important pod. */
   preempt: (pod: Pod) => void;
   /** There may be room for other pods. */
@@ -144,7 +149,7 @@ export class PodSync {
     const overdue = this.#overdue();
     if (overdue) return { next: "end", request: overdue };
     this.#forgetRestarted(runtimePod);
-    const view = await resize?.look(pod(), runtimePod, this.#of.livePods);
+    const view = await resize?.look(pod(), runtimePod, this.#of.wantedPods);
     if (view?.changed) this.#of.onRoom();
     probes.update(pod(), runtimePod);
     const actions = computePodActions({
@@ -210,7 +215,7 @@ export class PodSync {
           reason: unallocated.reason,
           message: `Pod was rejected: ${unallocated.message}`,
         }
-      : admission.admit(this.#given(), this.#of.livePods());
+      : admission.admit(this.#given(), this.#of.wantedPods());
     if (!answer) return undefined;
     if ("preempt" in answer) {
       this.#preempted = answer.preempt;

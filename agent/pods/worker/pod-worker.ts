@@ -77,6 +77,7 @@ interface WorkerPeers {
   /** False while another pod of the same name still ends. */
   mayStart: () => boolean;
   livePods: () => readonly Pod[];
+  wantedPods: () => readonly Pod[];
   /** Ends a less important pod for this one. */
   preempt: (pod: Pod) => void;
   /** It gave back what it had of the node. */
@@ -120,6 +121,7 @@ export class PodWorker {
       pod: () => this.#pod,
       mayStart: peers.mayStart,
       livePods: peers.livePods,
+      wantedPods: peers.wantedPods,
       preempt: peers.preempt,
       onRoom: peers.onRoom,
       report: this.#report,

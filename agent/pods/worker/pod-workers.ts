@@ -82,7 +82,9 @@ export class PodWorkers {
   #add(pod: Pod): PodWorker {
     const worker = new PodWorker(this.#context, pod, {
       mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
-      livePods: () => this.#livePods(),
+      livePods: () => this.#given(this.live()),
+      wantedPods: () =>
+        this.#given(this.live().filter(({ removed }) => !removed)),
       preempt: (victim) => this.#preempt(victim),
       onRoom: () => this.wakeForRoom(),
       onGone: () => this.#gone(pod),
@@ -91,9 +93,10 @@ export class PodWorkers {
     return worker;
   }
 
-  #livePods(): Pod[] {
+  /** Their pods with the resources that they were given. */
+  #given(workers: readonly PodWorker[]): Pod[] {
     const { resize } = this.#context.sync;
-    return this.live().map(({ pod }) => resize?.applied(pod) ?? pod);
+    return workers.map(({ pod }) => resize?.applied(pod) ?? pod);
   }
 
   #preempt(pod: Pod): void {

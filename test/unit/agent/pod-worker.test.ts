@@ -135,6 +135,28 @@ test("a refused pod has failed, and nothing of it is made", async () => {
   expect(on.host.left()).toEqual([]);
 });
 
+test.each([
+  ["that is deleted keeps its place while it ends", false, "v beside u,v"],
+  ["whose object is gone has given its place away", true, "v beside v"],
+])("a pod %s", async (_, gone, expected) => {
+  const beside: string[] = [];
+  const on = await stage({
+    admit: ({ metadata: { uid } }, others) => {
+      const uids = others.map(({ metadata }) => metadata.uid);
+      beside.push(`${uid} beside ${uids.join()}`);
+      return undefined;
+    },
+  });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set(deleted(pod()));
+  if (gone) on.workers.remove("u");
+  expect(on.workers.get("u")!.phase).toBe("terminating");
+  on.workers.set(pod({}, "v"));
+  await on.until("it is asked for", () => beside.length === 2);
+  expect(beside).toEqual(["u beside u", expected]);
+});
+
 test("an evicted pod says why, also when it is deleted meanwhile", async () => {
   const on = await stage();
   on.workers.set(pod());
