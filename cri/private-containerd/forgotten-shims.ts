@@ -1,9 +1,10 @@
 // Ends shims that their containerd has forgotten. One that is killed while it makes a sandbox finds a part of the task at its
 // next start, or nothing: CRI then shows the sandbox as not ready, or not at all, and stops and removes it without an error,
 // but the shim and what runs below it stay, and keep the pod's cgroup.
-// A shim is forgotten when it names this containerd's socket and CRI's namespace, is older than the containerd, and CRI knows
-// no sandbox of its id that is ready and no container in it that runs, at two looks in a row. One that is being started is
-// younger than its containerd; one of another containerd names another socket.
+// A shim is forgotten when it names this containerd's socket and CRI's namespace, and CRI knows no sandbox of its id that is
+// ready and no container in it that runs, at two looks in a row. One that is younger than its containerd may be being
+// started, but not for as long as half an hour: then its start helper was one of a containerd that was killed meanwhile.
+// One of another containerd names another socket.
 // Each process is known by pid and start time; where anything is not as it is expected, it is left alone.
 import { execFile } from "node:child_process";
 import * as fs from "node:fs/promises";
@@ -25,6 +26,7 @@ interface ForgottenShimsOptions {
   logger: Logger;
   /** Replaced in tests. */
   proc?: string;
+  longestStartMs?: number;
   kill?: (pid: number) => void;
 }
 
@@ -45,11 +47,23 @@ interface ServingShim {
   readonly process: Process;
 }
 
+interface UnknownShim extends ServingShim {
+  /** Than the containerd. */
+  readonly younger: boolean;
+}
+
+interface Suspect {
+  readonly startTicks: bigint;
+  readonly sinceMs: number;
+}
+
 const namespace = "k8s.io";
 /** Its children may start others while they are ended. */
 const rounds = 20;
 /** After each start of containerd; later a look costs a few milliseconds each ten minutes. */
 const looks = { baseMs: 2_000, maxMs: 600_000 };
+/** Far above what any request to the runtime may take. */
+const longestStartMs = 30 * 60_000;
 
 /** Of the serving shim's command line; the helpers that containerd runs have an action at their end. */
 function shimOf(cmdline: string): Shim | undefined {
@@ -151,8 +165,9 @@ export class ForgottenShims {
   readonly #options: ForgottenShimsOptions;
   readonly #proc: string;
   readonly #kill: (pid: number) => void;
-  /** Of the last look: start times by pid. */
-  #suspects = new Map<number, bigint>();
+  readonly #longestStartMs: number;
+  /** Of the last look, by pid. */
+  #suspects = new Map<number, Suspect>();
   #timer: Timer | undefined;
   #looked = 0;
   #looking: Promise<unknown> = Promise.resolve();
@@ -161,6 +176,7 @@ export class ForgottenShims {
   constructor(options: ForgottenShimsOptions) {
     this.#options = options;
     this.#proc = options.proc ?? "/proc";
+    this.#longestStartMs = options.longestStartMs ?? longestStartMs;
     this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
   }
 
@@ -188,16 +204,24 @@ export class ForgottenShims {
 
   /** Ends what was forgotten and resolves to the ids. A failure is logged: it costs memory, and no pod. */
   async look(): Promise<string[]> {
-    const { logger } = this.#options;
+    const { clock, logger } = this.#options;
     try {
-      const found = await this.#forgotten();
+      const found = await this.#unknown();
+      const nowMs = clock.monotonic();
       const before = this.#suspects;
       this.#suspects = new Map(
-        found.map(({ process: { pid, startTicks } }) => [pid, startTicks]),
+        found.map(({ process: { pid, startTicks } }) => {
+          const known = before.get(pid);
+          return known?.startTicks === startTicks
+            ? [pid, known]
+            : [pid, { startTicks, sinceMs: nowMs }];
+        }),
       );
       const ended: string[] = [];
-      for (const { id, process: shim } of found) {
-        if (before.get(shim.pid) !== shim.startTicks) continue;
+      for (const { id, process: shim, younger } of found) {
+        const suspect = before.get(shim.pid);
+        if (suspect?.startTicks !== shim.startTicks) continue;
+        if (younger && nowMs - suspect.sinceMs < this.#longestStartMs) continue;
         await this.#end(id, shim);
         logger.warn(
           { sandbox: id, pid: shim.pid },
@@ -213,14 +237,12 @@ export class ForgottenShims {
     }
   }
 
-  async #forgotten(): Promise<ServingShim[]> {
+  async #unknown(): Promise<UnknownShim[]> {
     const { socket, containerdPid, runtime } = this.#options;
     const containerd = await processOf(this.#proc, containerdPid());
     if (containerd === undefined) return [];
-    const older = (await servingShims(this.#proc, socket)).filter(
-      (shim) => shim.process.startTicks < containerd.startTicks,
-    );
-    if (older.length === 0) return [];
+    const serving = await servingShims(this.#proc, socket);
+    if (serving.length === 0) return [];
     const [sandboxes, containers] = await Promise.all([
       runtime.listPodSandboxes(),
       runtime.listContainers(),
@@ -234,7 +256,12 @@ export class ForgottenShims {
     // Another containerd may have answered.
     const now = await processOf(this.#proc, containerdPid());
     if (now?.startTicks !== containerd.startTicks) return [];
-    return older.filter(({ id }) => !known.has(id));
+    return serving
+      .filter(({ id }) => !known.has(id))
+      .map((shim) => ({
+        ...shim,
+        younger: shim.process.startTicks >= containerd.startTicks,
+      }));
   }
 
   async #end(id: string, shim: Process): Promise<void> {

@@ -51,6 +51,8 @@ const ready = async (of: PrivateRuntime): Promise<string[]> =>
 const looker = (): ForgottenShims =>
   new ForgottenShims({
     socket: socketOf(part),
+    // Nothing is being started when it looks.
+    longestStartMs: 0,
     containerdPid: () => part.daemon.pid,
     runtime: part.runtime,
     clock: systemClock,

@@ -116,6 +116,27 @@ test("all others are left alone", async () => {
   expect(killed).toEqual([]);
 });
 
+test("one that is younger than its containerd is being started, but not for half an hour", async () => {
+  const { add, look, killed, clock, sandboxes, remove } = machine();
+  add(22, args(idOf(1)), { startTicks: 1001 });
+  add(23, args(idOf(2)), { startTicks: 1002 });
+  expect(await look()).toEqual([]);
+  await clock.advance(29 * 60_000);
+  // Its start took that long.
+  sandboxes.push({ id: idOf(2), ready: true });
+  expect(await look()).toEqual([]);
+  remove(23);
+  // Another one has the same pid.
+  add(23, args(idOf(3)), { startTicks: 1003 });
+  await clock.advance(60_000);
+  expect(await look()).toEqual([idOf(1)]);
+  await clock.advance(29 * 60_000);
+  expect(await look()).toEqual([]);
+  await clock.advance(60_000);
+  expect(await look()).toEqual([idOf(3)]);
+  expect(killed).toEqual([22, 23]);
+});
+
 test("while containerd does not answer, or is another, nothing is forgotten", async () => {
   const { add, remove, containerd, look, killed, fail } = machine();
   add(10, args(idOf(1)));
