@@ -1,6 +1,5 @@
 // Random and mutated input for every codec: they answer with a value or an ApiError 400, never with anything else, and
-// what was decoded survives another round. Fixed seed, a time box in the suite; FUZZ_SECONDS=600 runs longer with a
-// seed of its own.
+// what was decoded survives another round.
 import fc from "fast-check";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,15 +23,10 @@ import { parseYaml } from "../../../../api/codec/yaml-text.ts";
 import { applyDefaults } from "../../../../api/defaults.ts";
 import { ApiError } from "../../../../api/errors.ts";
 import { schemaFor } from "../../../../api/schema.ts";
+import { fuzzParameters } from "./fuzz-parameters.ts";
 
-const seconds = Number(process.env["FUZZ_SECONDS"] ?? 6);
-const parameters: fc.Parameters<unknown> = {
-  numRuns: 1_000_000,
-  interruptAfterTimeLimit: (seconds * 1000) / 6,
-  markInterruptAsFailure: false,
-  ...(process.env["FUZZ_SECONDS"] ? {} : { seed: 20240601 }),
-};
-jest.setTimeout((seconds + 60) * 1000);
+const parameters = <T>(runs: number): fc.Parameters<T> =>
+  fuzzParameters({ runs, seed: 20240601, share: 1 / 6 });
 
 const golden = join(__dirname, "../fixtures/golden");
 const files = readdirSync(golden);
@@ -106,7 +100,7 @@ test("protobuf", () => {
       if (object)
         expect(decodeProtobuf(encodeProtobuf(object))).toEqual(object);
     }),
-    parameters as fc.Parameters<[Buffer]>,
+    parameters(3_000),
   );
 });
 
@@ -123,7 +117,7 @@ test("JSON", () => {
       expect(again).toEqual({ object: decoded.object, problems: [] });
       applyDefaults(decoded.object, { group: "", version: "v1", kind: "Pod" });
     }),
-    parameters as fc.Parameters<[Buffer]>,
+    parameters(3_000),
   );
 });
 
@@ -157,7 +151,7 @@ test("JSON of random shape against recursive schemas", () => {
           decodeJson(Buffer.from(JSON.stringify(decoded.object)), crd).object,
         ).toEqual(decoded.object);
     }),
-    parameters as fc.Parameters<[unknown]>,
+    parameters(3_000),
   );
 });
 
@@ -173,7 +167,7 @@ test("YAML text", () => {
         ManifestError,
       );
     }),
-    parameters as fc.Parameters<[Buffer]>,
+    parameters(3_000),
   );
 });
 
@@ -186,7 +180,7 @@ test("YAML and CBOR carry what JSON can", () => {
       });
       expect(parseCbor(encodeCbor(plain)).value).toEqual(plain);
     }),
-    parameters as fc.Parameters<[unknown]>,
+    parameters(3_000),
   );
 });
 
@@ -201,6 +195,6 @@ test("CBOR", () => {
         refusedOr(() => decodeCbor(bytes, pod));
       },
     ),
-    parameters as fc.Parameters<[Uint8Array]>,
+    parameters(3_000),
   );
 });

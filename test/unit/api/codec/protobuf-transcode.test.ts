@@ -17,6 +17,7 @@ import {
   versionOfPackage,
   type MessageField,
 } from "../../../../api/type-table.ts";
+import { fuzzParameters } from "./fuzz-parameters.ts";
 
 interface Typed {
   readonly apiVersion: string;
@@ -193,14 +194,8 @@ function membersOf(field: MessageField, depth: number): fc.Arbitrary<object> {
     .map((each) => ({ [field.jsonName]: each }));
 }
 
-const seconds = Number(process.env["FUZZ_SECONDS"] ?? 3);
-const parameters = {
-  numRuns: 1_000_000,
-  interruptAfterTimeLimit: seconds * 1000,
-  markInterruptAsFailure: false,
-  ...(process.env["FUZZ_SECONDS"] ? {} : { seed: 20261122 }),
-};
-jest.setTimeout((seconds + 60) * 1000);
+const parameters = <T>(runs: number): fc.Parameters<T> =>
+  fuzzParameters({ runs, seed: 20261122, share: 1 / 2 });
 
 test("any object of any kind", () => {
   expect(kinds.length).toBeGreaterThan(80);
@@ -226,7 +221,7 @@ test("any object of any kind", () => {
         );
       },
     ),
-    parameters,
+    parameters(4_000),
   );
   // Large numbers and keys with escapes are left to the encoder of objects.
   expect(transcoded / all).toBeGreaterThan(0.5);
@@ -253,7 +248,7 @@ test("values of forms that their types don't have", () => {
           expect(bytes.toString("hex")).toBe(expected?.toString("hex"));
       },
     ),
-    { ...parameters, interruptAfterTimeLimit: seconds * 500 },
+    parameters(2_000),
   );
 });
 
