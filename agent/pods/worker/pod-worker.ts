@@ -52,7 +52,7 @@ interface TearDownContext {
     /** Gives the pod's claims of devices back to their drivers; idempotent. */
     unprepare(uid: string): Promise<void>;
   };
-  readonly cgroups: { removePod(uid: string, qos: QosClass): Promise<void> };
+  readonly cgroups: { removePod(uid: string, qos?: QosClass): Promise<void> };
   readonly admission: Pick<PodAdmission, "release">;
   /** Absent: pods have no user namespaces of their own. */
   readonly users?: Pick<UserNamespaces, "release"> | undefined;
@@ -74,6 +74,8 @@ export interface WorkerContext {
 
 /** What a worker asks of the other workers of the node. */
 interface WorkerPeers {
+  /** False: the pod is what the runtime knows of it, which says nothing of its resources. */
+  isWhole: boolean;
   /** False while another pod of the same name still ends. */
   mayStart: () => boolean;
   livePods: () => readonly Pod[];
@@ -326,7 +328,8 @@ export class PodWorker {
     probes.remove(this.uid);
     this.#reportEnding(left, "torn-down", end);
     crashPoint("podworker.end.reported");
-    await cgroups.removePod(this.uid, qosClass(this.#pod));
+    const qos = this.#peers.isWhole ? qosClass(this.#pod) : undefined;
+    await cgroups.removePod(this.uid, qos);
     await users?.release(this.uid);
     admission.release(this.uid);
     this.#state = states.tornDown(this.#state, clean);

@@ -79,8 +79,9 @@ export class PodWorkers {
     else worker.replace(pod);
   }
 
-  #add(pod: Pod): PodWorker {
+  #add(pod: Pod, isWhole = true): PodWorker {
     const worker = new PodWorker(this.#context, pod, {
+      isWhole,
       mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
       livePods: () => this.#given(this.live()),
       wantedPods: () =>
@@ -197,7 +198,7 @@ export class PodWorkers {
             "ending a pod that no source has",
           );
           this.#context.metrics?.orphaned();
-          this.#add(pod).remove();
+          this.#add(pod, false).remove();
         })
         .catch((error: unknown) =>
           this.#context.logger.warn(

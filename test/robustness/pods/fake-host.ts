@@ -1,17 +1,20 @@
 // What an agent makes for pods on its machine beside the runtime: directories, cgroups, volumes. Kept by uid, so that a
 // test sees what is left; each change is an action of the agent, at which it can be killed.
+import { qosClass } from "../../../api/objects/pod-qos.ts";
+import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Action } from "./fake-node.ts";
 
 export class FakeHost {
   readonly directories = new Set<string>();
-  readonly cgroups = new Set<string>();
+  /** The quality of service below which each pod's is. */
+  readonly cgroups = new Map<string, string>();
   readonly volumes = new Set<string>();
 
   /** Names what is there, as `directory u`. */
   left(): string[] {
     return [
       ...[...this.directories].map((uid) => `directory ${uid}`),
-      ...[...this.cgroups].map((uid) => `cgroup ${uid}`),
+      ...[...this.cgroups.keys()].map((uid) => `cgroup ${uid}`),
       ...[...this.volumes].map((uid) => `volumes ${uid}`),
     ];
   }
@@ -36,13 +39,16 @@ export function hostParts(host: FakeHost, act: Action, directory: string) {
       uids: () => Promise.resolve([...host.volumes]),
     },
     cgroups: {
-      createPod: (pod: NamedPod) =>
+      createPod: (pod: Pod) =>
         act("cgroups.createPod", () => {
-          host.cgroups.add(uidOf(pod));
+          host.cgroups.set(uidOf(pod), qosClass(pod));
           return `/pod${uidOf(pod)}`;
         }),
-      removePod: (uid: string) =>
-        act("cgroups.removePod", () => void host.cgroups.delete(uid)),
+      removePod: (uid: string, qos?: string) =>
+        act("cgroups.removePod", () => {
+          if (qos === undefined || host.cgroups.get(uid) === qos)
+            host.cgroups.delete(uid);
+        }),
     },
     files: {
       prepare: (pod: NamedPod) =>

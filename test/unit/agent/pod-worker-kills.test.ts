@@ -29,6 +29,9 @@ const uid = "u";
 
 type Kill = { action: number; effect: "none" | "whole" } | CrashPlan;
 
+const resources = { limits: { cpu: "1", memory: "64Mi" } };
+
+/** Guaranteed: nothing that the runtime keeps of it says so. */
 const pod: Pod = {
   apiVersion: "v1",
   kind: "Pod",
@@ -36,10 +39,10 @@ const pod: Pod = {
   spec: {
     terminationGracePeriodSeconds: 1,
     initContainers: [
-      { name: "init", image: "i" },
-      { name: "sidecar", image: "i", restartPolicy: "Always" },
+      { name: "init", image: "i", resources },
+      { name: "sidecar", image: "i", restartPolicy: "Always", resources },
     ],
-    containers: [{ name: "app", image: "i" }],
+    containers: [{ name: "app", image: "i", resources }],
   },
 };
 
@@ -64,6 +67,7 @@ class World {
 
   /** What the containers and the users do: init ends, the app crashes once and is started again, the pod is deleted. */
   goOn(workers: PodWorkers): void {
+    if (!this.pod) return;
     const running = this.node.running();
     for (const { id, name } of running)
       if (name === "init") this.node.exit(id, 0);
@@ -190,6 +194,25 @@ test("killed at any of its actions, with or without the effect", async () => {
     }
   expect(all).toEqual([]);
   expect(actions).toBeGreaterThan(40);
+});
+
+test("killed at any of its actions, and its object is gone when the next agent comes", async () => {
+  const all: string[] = [];
+  for (let action = 0; ; action++) {
+    const world = new World();
+    const directory = directories();
+    try {
+      const kill = { action, effect: "whole" } as const;
+      if ((await live(world, directory, kill)) !== "killed") break;
+      world.pod = undefined;
+      world.node.wanted.delete(uid);
+      await live(world, directory);
+    } finally {
+      ignoreCrashPoints();
+    }
+    for (const what of world.broken) all.push(`action ${action}: ${what}`);
+  }
+  expect(all).toEqual([]);
 });
 
 test("nobody is killed: the life ends as it should", async () => {
