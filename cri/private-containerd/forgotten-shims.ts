@@ -3,7 +3,9 @@
 // but the shim and what runs below it stay, and keep the pod's cgroup.
 // A shim is forgotten when it names this containerd's socket and CRI's namespace, and CRI knows no sandbox of its id that is
 // ready and no container in it that runs, at two looks in a row. One that is younger than its containerd may be being
-// started, but not for as long as half an hour: then its start helper was one of a containerd that was killed meanwhile.
+// started, but not for as long as half an hour: then its start helper was one of a containerd that was killed meanwhile,
+// or its request was given up. The requests of an agent end with it, and containerd gives up what they made within
+// seconds: what is older than this process, the agent that follows, is not waited for any longer.
 // One of another containerd names another socket.
 // Each process is known by pid and start time; where anything is not as it is expected, it is left alone.
 import { execFile } from "node:child_process";
@@ -26,6 +28,7 @@ interface ForgottenShimsOptions {
   logger: Logger;
   /** Replaced in tests. */
   proc?: string;
+  ownPid?: number;
   longestStartMs?: number;
   kill?: (pid: number) => void;
 }
@@ -48,8 +51,8 @@ interface ServingShim {
 }
 
 interface UnknownShim extends ServingShim {
-  /** Than the containerd. */
-  readonly younger: boolean;
+  /** How long its start may take, from the first look that finds it. */
+  readonly startMs: number;
 }
 
 interface Suspect {
@@ -64,6 +67,8 @@ const rounds = 20;
 const looks = { baseMs: 2_000, maxMs: 600_000 };
 /** Far above what any request to the runtime may take. */
 const longestStartMs = 30 * 60_000;
+/** containerd gives itself ten seconds to clean up after a request that was given up. */
+const givenUpStartMs = 20_000;
 
 /** Of the serving shim's command line; the helpers that containerd runs have an action at their end. */
 function shimOf(cmdline: string): Shim | undefined {
@@ -165,6 +170,7 @@ export class ForgottenShims {
   readonly #options: ForgottenShimsOptions;
   readonly #proc: string;
   readonly #kill: (pid: number) => void;
+  readonly #ownPid: number;
   readonly #longestStartMs: number;
   /** Of the last look, by pid. */
   #suspects = new Map<number, Suspect>();
@@ -176,6 +182,7 @@ export class ForgottenShims {
   constructor(options: ForgottenShimsOptions) {
     this.#options = options;
     this.#proc = options.proc ?? "/proc";
+    this.#ownPid = options.ownPid ?? process.pid;
     this.#longestStartMs = options.longestStartMs ?? longestStartMs;
     this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
   }
@@ -218,10 +225,10 @@ export class ForgottenShims {
         }),
       );
       const ended: string[] = [];
-      for (const { id, process: shim, younger } of found) {
+      for (const { id, process: shim, startMs } of found) {
         const suspect = before.get(shim.pid);
         if (suspect?.startTicks !== shim.startTicks) continue;
-        if (younger && nowMs - suspect.sinceMs < this.#longestStartMs) continue;
+        if (nowMs - suspect.sinceMs < startMs) continue;
         await this.#end(id, shim);
         logger.warn(
           { sandbox: id, pid: shim.pid },
@@ -256,12 +263,16 @@ export class ForgottenShims {
     // Another containerd may have answered.
     const now = await processOf(this.#proc, containerdPid());
     if (now?.startTicks !== containerd.startTicks) return [];
+    const own = await processOf(this.#proc, this.#ownPid);
+    const startMs = (ticks: bigint): number => {
+      if (ticks < containerd.startTicks) return 0;
+      return own !== undefined && ticks < own.startTicks
+        ? Math.min(givenUpStartMs, this.#longestStartMs)
+        : this.#longestStartMs;
+    };
     return serving
       .filter(({ id }) => !known.has(id))
-      .map((shim) => ({
-        ...shim,
-        younger: shim.process.startTicks >= containerd.startTicks,
-      }));
+      .map((shim) => ({ ...shim, startMs: startMs(shim.process.startTicks) }));
   }
 
   async #end(id: string, shim: Process): Promise<void> {

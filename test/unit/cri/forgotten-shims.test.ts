@@ -49,6 +49,7 @@ function machine() {
   let fails = false;
   const shims = new ForgottenShims({
     ...{ socket, proc, clock },
+    ownPid: 8,
     containerdPid: () => 9,
     runtime: {
       async listPodSandboxes() {
@@ -135,6 +136,21 @@ test("one that is younger than its containerd is being started, but not for half
   await clock.advance(60_000);
   expect(await look()).toEqual([idOf(3)]);
   expect(killed).toEqual([22, 23]);
+});
+
+test("one that an agent began which is no more is waited for as long as containerd cleans up", async () => {
+  const { add, look, killed, clock, sandboxes } = machine();
+  add(8, ["/usr/bin/node"], { startTicks: 2000, exe: "/usr/bin/node" });
+  add(22, args(idOf(1)), { startTicks: 1999 });
+  add(23, args(idOf(2)), { startTicks: 1998 });
+  add(24, args(idOf(3)), { startTicks: 2000 });
+  expect(await look()).toEqual([]);
+  await clock.advance(18_000);
+  expect(await look()).toEqual([]);
+  sandboxes.push({ id: idOf(2), ready: true });
+  await clock.advance(2_000);
+  expect(await look()).toEqual([idOf(1)]);
+  expect(killed).toEqual([22]);
 });
 
 test("while containerd does not answer, or is another, nothing is forgotten", async () => {
