@@ -63,6 +63,7 @@ export function kubeletConfiguration(config: AgentConfig): object {
     evictionPressureTransitionPeriod: duration(
       config.evictionPressureTransitionPeriodMs,
     ),
+    podLogsDir: config.podLogsDirectory,
     containerLogMaxSize: String(config.containerLogMaxSizeBytes),
     containerLogMaxFiles: config.containerLogMaxFiles,
     containerLogMaxWorkers: config.containerLogMaxWorkers,

@@ -108,6 +108,13 @@ const fileOptions = group(
     { min: 3000, file: "containerLogMonitorInterval", fileOnly: true },
   ),
   option(
+    "pod-logs-dir",
+    "string",
+    "/var/log/pods",
+    "Directory of the logs of pods.",
+    { file: "podLogsDir", fileOnly: true },
+  ),
+  option(
     "max-parallel-image-pulls",
     "int",
     "",

@@ -21,7 +21,6 @@ export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   kernelMemcgNotification: harmless,
   "logging.options": harmless,
   mergeDefaultEvictionSettings: restricts(false),
-  podLogsDir: harmless,
   protectKernelDefaults: restricts(false),
   runOnce: restricts(false),
 };

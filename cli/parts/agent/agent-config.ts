@@ -1,5 +1,6 @@
 // From the agent's options to its settings.
 import { hostname } from "node:os";
+import { isAbsolute, normalize } from "node:path";
 import {
   resolveAgentConfig,
   type AgentConfig,
@@ -173,6 +174,7 @@ export function agentConfig(
     maximumDeadContainersPerContainer: values.number(
       "maximum-dead-containers-per-container",
     ),
+    podLogsDirectory: values.text("pod-logs-dir"),
     containerLogMaxFiles: values.number("container-log-max-files"),
     containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
     containerLogBudget: logBudget(values.text("container-log-budget")),
@@ -226,6 +228,7 @@ export function checkAgentOptions(values: OptionValues): void {
     throw new UsageError(
       "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
     );
+  checkLogsDirectory(values.text("pod-logs-dir"));
   checkRestartPeriod(values);
   checkAllocatable(values);
   checkSystemCgroups(values);
@@ -237,6 +240,19 @@ export function checkAgentOptions(values: OptionValues): void {
       `--eviction-hard, --eviction-soft, --eviction-soft-grace-period, --eviction-minimum-reclaim: ${(error as Error).message}`,
     );
   }
+}
+
+/** What the reference refuses: the path is a part of metrics and of links. Node's normalize keeps a slash at the end. */
+function checkLogsDirectory(directory: string): void {
+  const fault = !isAbsolute(directory)
+    ? "must be an absolute path"
+    : normalize(directory) !== directory || /.\/$/.test(directory)
+      ? "must be a normalized path"
+      : /[^ -~]/.test(directory)
+        ? "may contain only printable ASCII characters"
+        : undefined;
+  if (fault !== undefined)
+    throw new UsageError(`podLogsDir ${JSON.stringify(directory)} ${fault}`);
 }
 
 function checkRestartPeriod(values: OptionValues): void {

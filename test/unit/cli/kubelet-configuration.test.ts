@@ -2,6 +2,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { readAgentOptions } from "../../../cli/agent.ts";
+import { checkAgentOptions } from "../../../cli/parts/agent/agent-config.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const temp = useTempDirectories();
@@ -100,4 +101,23 @@ test("a directory that does not exist is refused by the option's name", async ()
   await expect(
     readAgentOptions(["--config-dir=/nonexistent/conf.d"]),
   ).rejects.toThrow(/^--config-dir: ENOENT/);
+});
+
+test("the directory of pods' logs", async () => {
+  const of = async (body: string): Promise<string> => {
+    const values = await read({ "kubelet.yaml": head + body });
+    checkAgentOptions(values);
+    return values.text("pod-logs-dir");
+  };
+  expect(await of("")).toBe("/var/log/pods");
+  expect(await of("podLogsDir: /srv/logs\n")).toBe("/srv/logs");
+  for (const [value, fault] of [
+    ["logs", "must be an absolute path"],
+    ["/srv/../logs", "must be a normalized path"],
+    ["/srv/logs/", "must be a normalized path"],
+    ["/srv/lögs", "may contain only printable ASCII characters"],
+  ] as const)
+    await expect(of(`podLogsDir: ${value}\n`)).rejects.toThrow(
+      `podLogsDir "${value}" ${fault}`,
+    );
 });
