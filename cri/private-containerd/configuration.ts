@@ -17,6 +17,8 @@ interface ContainerdConfiguration {
   restrictOomScoreAdj: boolean;
   /** systemd makes the containers' cgroups. */
   systemdCgroup: boolean;
+  /** Path of the crun that makes the containers of the default runtime; runc stays the handler of its name. */
+  crun: string | undefined;
 }
 
 /** Plug-ins that only cost start-up time here: snapshotters never chosen, tracing, restart monitor. */
@@ -34,7 +36,19 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
+/** A handler of CRI: containerd's shim with an OCI runtime behind it. */
+function handler(name: string, options: readonly string[]): string {
+  const table = `plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${name}`;
+  return `
+    [${table}]
+      runtime_type = "io.containerd.runc.v2"
+
+      [${table}.options]
+${options.map((line) => `        ${line}\n`).join("")}`;
+}
+
 export function containerdToml(options: ContainerdConfiguration): string {
+  const systemdCgroup = `SystemdCgroup = ${options.systemdCgroup}`;
   return `# Written by orbit at every start; changes are lost.
 version = 2
 root = ${quoted(options.root)}
@@ -70,13 +84,11 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
 
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = ${quoted(options.snapshotter)}
-    default_runtime_name = "runc"
+    default_runtime_name = "${options.crun === undefined ? "runc" : "crun"}"
     discard_unpacked_layers = false
-
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-
-      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        SystemdCgroup = ${options.systemdCgroup}
-`;
+${handler("runc", [systemdCgroup])}${
+    options.crun === undefined
+      ? ""
+      : handler("crun", [systemdCgroup, `BinaryName = ${quoted(options.crun)}`])
+  }`;
 }

@@ -16,7 +16,7 @@ import type { Clock, Timer } from "../../api/clock.ts";
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import { findProgram } from "../process.ts";
 import type { Runtime } from "../runtime.ts";
-import { runcStateDirectory, shimName } from "./shim-script.ts";
+import { ociStateDirectory, shimName } from "./shim-script.ts";
 
 interface ForgottenShimsOptions {
   /** As containerd's configuration names it. */
@@ -142,28 +142,33 @@ async function descendants(proc: string, root: Process): Promise<Process[]> {
   return below;
 }
 
-/** What runc keeps of containers whose first process is one of these, and their own cgroups. */
-async function removeRuncState(
+/** What OCI runtimes keep of a container, below a directory of its id: the file, and the first process in it. */
+const ociStates = [
+  { program: "runc", file: "state.json", pid: /"init_process_pid":(\d+)/ },
+  { program: "crun", file: "status", pid: /"pid"\s*:\s*(\d+)/ },
+];
+
+/** What they keep of containers whose first process is one of these, and their own cgroups. */
+async function removeOciState(
   id: string,
   ended: ReadonlySet<number>,
 ): Promise<void> {
-  const root = join(runcStateDirectory, namespace);
-  const runc = await findProgram("runc");
-  if (runc === undefined) return;
-  for (const name of await fs.readdir(root).catch(() => [])) {
-    if (name !== id) {
+  const root = join(ociStateDirectory, namespace);
+  for (const name of await fs.readdir(root).catch(() => []))
+    for (const { program, file, pid } of ociStates) {
       const text = await fs
-        .readFile(join(root, name, "state.json"), "utf8")
-        .catch(() => "");
-      const pid = /"init_process_pid":(\d+)/.exec(text)?.[1];
-      if (pid === undefined || !ended.has(Number(pid))) continue;
+        .readFile(join(root, name, file), "utf8")
+        .catch(() => undefined);
+      if (text === undefined) continue;
+      if (name !== id && !ended.has(Number(pid.exec(text)?.[1]))) continue;
+      const runtime = await findProgram(program);
+      if (runtime === undefined) continue;
+      await new Promise<void>((resolve) => {
+        execFile(runtime, ["--root", root, "delete", "--force", name], () =>
+          resolve(),
+        );
+      });
     }
-    await new Promise<void>((resolve) => {
-      execFile(runc, ["--root", root, "delete", "--force", name], () =>
-        resolve(),
-      );
-    });
-  }
 }
 
 export class ForgottenShims {
@@ -298,6 +303,6 @@ export class ForgottenShims {
       });
     }
     await end(shim);
-    await removeRuncState(id, ended);
+    await removeOciState(id, ended);
   }
 }

@@ -1,6 +1,6 @@
 // A containerd of our own under one directory: its root, state, sockets, configuration and log. It runs detached, so it
 // and its pods outlive this process; the next start adopts it when pid, start time and socket still agree.
-// Layout of DIRECTORY: config.toml, containerd.json (pid record), containerd.log, bin/, root/, run/, opt/, cni/net.d/, cni/bin/.
+// Layout of DIRECTORY: config.toml, containerd.json (pid record), containerd.log, crun-worked, bin/, root/, run/, opt/, cni/net.d/, cni/bin/.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -13,6 +13,7 @@ import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
 import { moveToCgroup } from "./own-cgroup.ts";
+import { workingCrun } from "./oci-runtime.ts";
 import { linkPlugins } from "./plugin-links.ts";
 import { writeSandboxProfile } from "./sandbox-seccomp.ts";
 import { installShimScript } from "./shim-script.ts";
@@ -226,6 +227,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     snapshotter: options.snapshotter ?? "overlayfs",
     restrictOomScoreAdj: !(await hasSysResource()),
     systemdCgroup: options.systemdCgroup ?? false,
+    crun: await workingCrun(options),
   });
   const files = {
     socket,

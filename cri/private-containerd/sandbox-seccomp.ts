@@ -33,13 +33,13 @@ const allowed = [
 ];
 
 /** In the format of the OCI runtime specification, for the machine's own architecture alone. */
-const profile = {
+export const sandboxProfile = {
   defaultAction: "SCMP_ACT_ERRNO",
   syscalls: [{ names: allowed, action: "SCMP_ACT_ALLOW" }],
 };
 
 /** The kernel can filter system calls: without that a profile is refused where the default one is left out. */
-async function canFilter(): Promise<boolean> {
+export async function canFilter(): Promise<boolean> {
   const file = "/proc/sys/kernel/seccomp/actions_avail";
   const actions = await fs.readFile(file, "utf8").catch(() => "");
   return /\berrno\b/.test(actions);
@@ -51,7 +51,7 @@ export async function writeSandboxProfile(
 ): Promise<string | undefined> {
   if (!(await canFilter())) return undefined;
   const path = join(directory, "sandbox-seccomp.json");
-  const text = `${JSON.stringify(profile, undefined, 1)}\n`;
+  const text = `${JSON.stringify(sandboxProfile, undefined, 1)}\n`;
   if ((await fs.readFile(path, "utf8").catch(() => "")) !== text) {
     await fs.writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
     await fs.rename(`${path}.${process.pid}`, path);

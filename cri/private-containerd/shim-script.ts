@@ -1,6 +1,6 @@
 // A small shell script in front of containerd's shim binary, on the PATH of a private containerd alone. containerd 1.6 runs
 // that binary twice where nothing is left to do for it: for each further container of a pod, to learn the address of the
-// shim that the pod has, and after each task that was removed in good order, to remove it once more (which runs runc, too).
+// shim that the pod has, and after each task that was removed in good order, to remove it once more (which runs runc or crun, too).
 // The script answers both by itself and hands everything else on. Newer versions of containerd ask neither.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { installScript, shellQuoted } from "../script-file.ts";
 
 /** As containerd derives it from the runtime type io.containerd.runc.v2. */
 export const shimName = "containerd-shim-runc-v2";
-/** Where the shim keeps runc's state when its options name no other directory. */
-export const runcStateDirectory = "/run/containerd/runc";
+/** Where the shim has runc or crun keep their state when its options name no other directory. */
+export const ociStateDirectory = "/run/containerd/runc";
 
 /**
  * The script. It runs in the directory of the task's bundle. `start` prints the shim's address and leaves it in the bundle;
@@ -19,7 +19,7 @@ export const runcStateDirectory = "/run/containerd/runc";
  */
 export function shimScript(
   shim: string,
-  stateDirectory = runcStateDirectory,
+  stateDirectory = ociStateDirectory,
 ): string {
   return `#!/bin/sh
 # Written by orbit at every start; changes are lost.

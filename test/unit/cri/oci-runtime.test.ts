@@ -1,0 +1,136 @@
+// Which crun is used: one that has made a container here, and has done so since it or the machine's boot last changed.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import pino from "pino";
+import { workingCrun } from "../../../cri/private-containerd/oci-runtime.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const temporary = useTempDirectories("orbit-crun-");
+
+/** A program in place of crun; it writes its commands down, and what it does for each is shell script. */
+function program(actions: Record<string, string>): {
+  directory: string;
+  file: string;
+  calls: () => string[];
+  warnings: string[];
+  working: (change?: object) => Promise<string | undefined>;
+} {
+  const directory = temporary();
+  const bin = temporary();
+  const file = path.join(bin, "crun");
+  const cases = Object.entries(actions)
+    .map(([command, script]) => `*" ${command} "*) ${script} ;;`)
+    .join("\n");
+  fs.writeFileSync(
+    file,
+    `#!/bin/sh\necho "$5" >>${bin}/calls\nlog=$4\ncase " $* " in\n${cases}\nesac\n`,
+    { mode: 0o755 },
+  );
+  const warnings: string[] = [];
+  const logger = pino(
+    { base: null },
+    { write: (line: string) => void warnings.push(line) },
+  );
+  return {
+    directory,
+    file,
+    warnings,
+    calls: () => {
+      const calls = path.join(bin, "calls");
+      if (!fs.existsSync(calls)) return [];
+      return fs.readFileSync(calls, "utf8").trim().split("\n");
+    },
+    working: (change = {}) =>
+      workingCrun({ directory, logger, path: bin, ...change }),
+  };
+}
+
+const running = { state: `echo '{"status":"running"}'` };
+
+test("one that works is tried once", async () => {
+  const { working, file, calls, directory, warnings } = program(running);
+  expect(await working()).toBe(file);
+  expect(calls()).toEqual(["create", "start", "state", "delete"]);
+  expect(await working()).toBe(file);
+  expect(calls()).toHaveLength(4);
+  expect(fs.readdirSync(directory)).toEqual(["crun-worked"]);
+  expect(warnings).toEqual([]);
+});
+
+test("another program of its name is tried again", async () => {
+  const { working, file, calls } = program(running);
+  await working();
+  fs.appendFileSync(file, "# changed\n");
+  expect(await working()).toBe(file);
+  expect(calls()).toHaveLength(8);
+});
+
+test("one of an earlier boot is tried again", async () => {
+  const { working, calls, directory } = program(running);
+  await working();
+  const record = path.join(directory, "crun-worked");
+  fs.writeFileSync(record, fs.readFileSync(record, "utf8").slice(0, -1));
+  await working();
+  expect(calls()).toHaveLength(8);
+});
+
+test.each([
+  [
+    "refuses cgroups",
+    { create: 'echo "no cgroups" >"$log"; exit 1' },
+    "no cgroups",
+    ["create"],
+  ],
+  [
+    "does not start",
+    { start: "exit 3" },
+    "it ended with exit code 3",
+    ["create", "start", "delete"],
+  ],
+  [
+    "has a container that ends",
+    { state: `echo '{"status":"stopped"}'` },
+    "its container is stopped",
+    ["create", "start", "state", "delete"],
+  ],
+  [
+    "answers nonsense",
+    { state: "echo no" },
+    "JSON",
+    ["create", "start", "state", "delete"],
+  ],
+  [
+    "does not remove",
+    { ...running, delete: "exit 1" },
+    "it ended with exit code 1",
+    ["create", "start", "state", "delete"],
+  ],
+])(
+  "one that %s is not used, and nothing of it stays",
+  async (_, actions, text, done) => {
+    const { working, calls, directory, warnings } = program(
+      actions as Record<string, string>,
+    );
+    expect(await working()).toBeUndefined();
+    expect(calls()).toEqual(done);
+    expect(fs.readdirSync(directory)).toEqual([]);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain(text);
+    expect(warnings[0]).toContain("runc makes the containers");
+    // It may work the next time.
+    await working();
+    expect(calls()).toHaveLength(done.length * 2);
+  },
+);
+
+test("one that hangs is ended", async () => {
+  const { working, warnings } = program({ create: "exec sleep 1000" });
+  expect(await working({ timeoutMs: 100 })).toBeUndefined();
+  expect(warnings[0]).toContain("it ended with SIGKILL");
+});
+
+test("with cgroups made by systemd none is looked for", async () => {
+  const { working, calls } = program(running);
+  expect(await working({ systemdCgroup: true })).toBeUndefined();
+  expect(calls()).toEqual([]);
+});
