@@ -3,6 +3,7 @@
 // unless a plug-in does.
 import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import { copyJson } from "../../../api/patch/json-value.ts";
 import { decodeManagers } from "../../../api/patch/managed-fields.ts";
 import type {
   DeleteOptions,
@@ -223,31 +224,53 @@ function pluginsFrom(
   }
 }
 
-export class UpdateAdmission {
+/** Admission of an update; what a subresource shows of the object, it shows of the version that was spoken. */
+export function updateAdmission(
+  call: Call,
+  object: AnyObject,
+  old: Readonly<AnyObject>,
+): MaybePromise<UpdateAdmission> {
+  const { endpoint, subresource } = call;
+  const view = endpoint.strategy.subresources?.[subresource]?.admitted;
+  if (!view) {
+    const { resource, kind } = endpoint.placeOf("");
+    const place = { resource, kind };
+    return new UpdateAdmission(
+      call,
+      object,
+      admissionAttributes(call, "UPDATE", object, old, { place }),
+    );
+  }
+  return whenReady(inSpokenVersion(call, object), (next) =>
+    whenReady(inSpokenVersion(call, old), (was) => {
+      const shown = [view.show(next), view.show(was)] as const;
+      const attributes = admissionAttributes(call, "UPDATE", ...shown);
+      return new UpdateAdmission(call, object, attributes, view);
+    }),
+  );
+}
+
+/** The object itself where it is stored in that version, else a converted copy. */
+const inSpokenVersion = (
+  { endpoint }: Call,
+  object: Readonly<AnyObject>,
+): MaybePromise<AnyObject> =>
+  endpoint.native
+    ? (object as AnyObject)
+    : endpoint.toServed(copyJson(object) as AnyObject);
+
+class UpdateAdmission {
   readonly #view: AdmittedView | undefined;
   readonly #attributes: CallAttributes;
 
   constructor(
     private readonly call: Call,
     private readonly object: AnyObject,
-    old: Readonly<AnyObject>,
+    attributes: CallAttributes,
+    view?: AdmittedView,
   ) {
-    const { endpoint, subresource } = call;
-    const view = endpoint.strategy.subresources?.[subresource]?.admitted;
     this.#view = view;
-    if (view)
-      this.#attributes = admissionAttributes(
-        call,
-        "UPDATE",
-        view.show(object),
-        view.show(old),
-      );
-    else {
-      const { resource, kind } = endpoint.placeOf("");
-      this.#attributes = admissionAttributes(call, "UPDATE", object, old, {
-        place: { resource, kind },
-      });
-    }
+    this.#attributes = attributes;
   }
 
   /** The object as the mutating plug-ins leave it. Throws, or rejects with, ApiError 400 when they moved it. */
@@ -257,10 +280,13 @@ export class UpdateAdmission {
     );
   }
 
-  #admitted(attributes: CallAttributes): AnyObject {
-    if (!this.#view) return this.#unmoved(attributes.object!);
-    this.#view.take(this.object, attributes.object!);
-    return this.object;
+  #admitted(attributes: CallAttributes): MaybePromise<AnyObject> {
+    const view = this.#view;
+    if (!view) return this.#unmoved(attributes.object!);
+    return whenReady(inSpokenVersion(this.call, this.object), (spoken) => {
+      view.take(spoken, attributes.object!);
+      return this.call.endpoint.toStored(spoken);
+    });
   }
 
   #unmoved(object: AnyObject): AnyObject {
@@ -274,7 +300,13 @@ export class UpdateAdmission {
   }
 
   validate(object: AnyObject): MaybePromise<void> {
-    this.#attributes.object = this.#view ? this.#view.show(object) : object;
-    return validateAdmission(this.call, this.#attributes);
+    const view = this.#view;
+    const shown = view
+      ? whenReady(inSpokenVersion(this.call, object), (one) => view.show(one))
+      : object;
+    return whenReady(shown, (one) => {
+      this.#attributes.object = one;
+      return validateAdmission(this.call, this.#attributes);
+    });
   }
 }

@@ -10,7 +10,9 @@ import { copyJson } from "../../../api/patch/json-value.ts";
 import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import { finish } from "../../../api/queueing/steps.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
+import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { Call } from "../call.ts";
+import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { remove } from "./delete.ts";
 import { applied, applyScale, checkIdentity } from "./patch.ts";
 import {
@@ -160,29 +162,34 @@ function contextOf(
   call: Call,
   isAdmitted: boolean,
 ): Parameters<SubresourceHandler["handle"]>[1] {
-  const find = (): Readonly<AnyObject> => {
-    const { stored, info } = call.endpoint;
+  const { endpoint } = call;
+  // Handlers read and change the version that was spoken: a definition's paths are that version's.
+  const served = (entry: CacheEntry): MaybePromise<Readonly<AnyObject>> =>
+    endpoint.native ? entry.object : endpoint.toServed(entry.copy());
+  const find = (): MaybePromise<Readonly<AnyObject>> => {
+    const { stored, info } = endpoint;
     const entry = stored?.cache.get(stored.keyOf(call.namespace, call.name));
     if (!entry) throw errors.notFound(info, call.name);
-    return entry.object;
+    return served(entry);
   };
   return Object.assign(Object.create(call) as Call, {
     parent: () => Promise.resolve(mostRecent(call.registry)).then(find),
     mutate: async (change: (object: AnyObject) => void) => {
-      const { entry } = await replace(call, (live) => {
-        const object = live.copy();
-        const before = object.metadata.resourceVersion;
-        change(object);
-        const conditional = object.metadata.resourceVersion !== before;
-        const unmanaged = unmanagedSubresources.has(call.subresource);
-        return {
-          object,
-          conditional,
-          applied: unmanaged,
-          admitted: isAdmitted,
-        };
-      });
-      return entry.object as AnyObject;
+      const { entry } = await replace(call, (live) =>
+        whenReady(endpoint.toServed(live.copy()), (shown) => {
+          const before = shown.metadata.resourceVersion;
+          change(shown);
+          const conditional = shown.metadata.resourceVersion !== before;
+          const unmanaged = unmanagedSubresources.has(call.subresource);
+          return whenReady(endpoint.toStored(shown), (object) => ({
+            object,
+            conditional,
+            applied: unmanaged,
+            admitted: isAdmitted,
+          }));
+        }),
+      );
+      return (await served(entry)) as AnyObject;
     },
     mutateStatusOf: async (
       { group, version, resource }: GroupVersionResource,

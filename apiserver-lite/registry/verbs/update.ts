@@ -19,7 +19,7 @@ import type { MaybePromise } from "../kinds/when-ready.ts";
 import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
-import { UpdateAdmission } from "./call-admission.ts";
+import { updateAdmission } from "./call-admission.ts";
 import {
   changeProblems,
   defaultsAfterOwnership,
@@ -55,7 +55,7 @@ interface Replacement {
   readonly trusted?: boolean;
 }
 
-type Produce = (live: CacheEntry) => Replacement | Promise<Replacement>;
+type Produce = (live: CacheEntry) => MaybePromise<Replacement>;
 
 const maxAttempts = 64;
 
@@ -274,7 +274,8 @@ async function prepare(
   if (late) setDefaults(call, object);
   turn = call.nextTurn();
   if (turn) await turn;
-  const admission = new UpdateAdmission(call, object, old);
+  const starting = updateAdmission(call, object, old);
+  const admission = starting instanceof Promise ? await starting : starting;
   if (!admitted) {
     const admitting = admission.admit();
     object = admitting instanceof Promise ? await admitting : admitting;
