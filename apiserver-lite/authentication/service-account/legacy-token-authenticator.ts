@@ -53,10 +53,10 @@ export class LegacyTokenAuthenticator implements TokenAuthenticator {
     token: string,
     audiences = this.#options.audiences,
   ): Promise<UserInfo | undefined> {
-    if (peekClaims(token)?.["iss"] !== legacyIssuer)
-      return Promise.resolve(undefined);
     const known = this.#verified.get(token);
     if (known) return this.#answer(known, token, audiences);
+    if (peekClaims(token)?.["iss"] !== legacyIssuer)
+      return Promise.resolve(undefined);
     const payload = verifiedClaims(token, this.#options.keys);
     return payload instanceof Promise
       ? payload.then((late) =>

@@ -213,12 +213,13 @@ function tokenAuthenticators(
     ...staticTokens(values),
     ...(ofAccounts
       ? [
+          // First: it knows the tokens it has seen, where the next one would read the claims of each.
+          new ServiceAccountAuthenticator(ofAccounts),
           new LegacyTokenAuthenticator({
             ...ofAccounts,
             lookup: values.flag("service-account-lookup"),
             noteUse: lastUsed.note.bind(lastUsed),
           }),
-          new ServiceAccountAuthenticator(ofAccounts),
         ]
       : []),
     ...(values.flag("enable-bootstrap-token-auth")

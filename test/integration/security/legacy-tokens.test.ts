@@ -153,3 +153,30 @@ test("without the look the signature is enough", async () => {
     username: "system:serviceaccount:default:kept",
   });
 });
+
+test("the claims of an account's own token are read once", async () => {
+  const { client } = strict;
+  await client
+    .resource(serviceAccounts)
+    .create({ metadata: { name: "known", namespace } });
+  const { body } = await client.raw(
+    "POST",
+    `/api/v1/namespaces/${namespace}/serviceaccounts/known/token`,
+    { spec: {} },
+  );
+  const { token } = (body as { status: { token: string } }).status;
+  const parse = jest.spyOn(JSON, "parse");
+  const claimsRead = (): number =>
+    parse.mock.calls.filter(
+      ([text]) => text.includes('"iss":') && text.includes(':known"'),
+    ).length;
+  try {
+    expect(await whoIs(strict, token)).toHaveProperty("username");
+    const first = claimsRead();
+    expect(first).toBeGreaterThan(0);
+    expect(await whoIs(strict, token)).toHaveProperty("username");
+    expect(claimsRead()).toBe(first);
+  } finally {
+    parse.mockRestore();
+  }
+});
