@@ -8,6 +8,7 @@ import { configMapType } from "./payload/config-map.ts";
 import { downwardApiType } from "./payload/downward-api.ts";
 import { emptyDirPlugin } from "./types/empty-dir.ts";
 import { hostPathPlugin } from "./types/host-path.ts";
+import { iscsiPlugin } from "./iscsi/iscsi-plugin.ts";
 import type { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { localPlugin } from "./types/local.ts";
 import { imagePlugin } from "./types/image.ts";
@@ -50,6 +51,7 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     hostPathPlugin,
     localPlugin(context.config, context.localPath),
     nfsPlugin(context.config),
+    iscsiPlugin({ config: context.config, secret: context.source.secret }),
     ...(context.csi ? [context.csi] : []),
     ...(context.images ? [imagePlugin] : []),
   ].map(observed);

@@ -256,7 +256,7 @@ const volumes: Fields<Omit<Volume, "name">> = {
   image: works(
     "behind ImageVolume, else dropped; containerd before 2.1 and Docker refuse the container by name (CreateContainerError)",
   ),
-  iscsi: unserved,
+  iscsi: works("with the programs of open-iscsi on the node"),
   nfs: works(),
   persistentVolumeClaim: works(),
   photonPersistentDisk: unserved,

@@ -35,7 +35,7 @@ import {
   type Found,
 } from "./csi-records.ts";
 import { appliesFsGroup, csiVolume, type CsiVolume } from "./csi-volume.ts";
-import { KeyedTurns } from "./keyed-turns.ts";
+import { KeyedTurns } from "../keyed-turns.ts";
 import type { VolumesInUse } from "./volumes-in-use.ts";
 
 interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {

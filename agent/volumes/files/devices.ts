@@ -40,6 +40,10 @@ export async function mountDevice(
   await makeDirectory(target, 0o750);
   const content = await contentOf(device);
   if (content === "") {
+    if (options.includes("ro"))
+      throw new Error(
+        `${device} holds no file system, and none is made on a volume that is only read`,
+      );
     if (!makeable.has(fsType))
       throw new Error(`no file system of type ${fsType} can be made`);
     const quick = fsType.startsWith("ext") ? ["-F", "-m0"] : ["-f"];

@@ -85,6 +85,11 @@ export async function unmount(target: string): Promise<void> {
   await run("umount", ["-l", target]);
 }
 
+/** Fails while it is in use; afterwards everything is on the device. */
+export async function unmountIdle(target: string): Promise<void> {
+  await run("umount", [target]);
+}
+
 interface MountPoint {
   /** `major:minor` of the file system. */
   readonly device: string;

@@ -1,0 +1,168 @@
+// iscsi: a logical unit of a target, in a pod or as a persistent volume, as a file system or as a block device. What the
+// node has attached is kept in <root>/plugins/kubernetes.io~iscsi/<key>/: record.json (without passwords), mount/ where
+// its file system is mounted, and users/<uid> for each pod. A unit that no pod uses is detached; its target's sessions
+// end with its last unit.
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SecretReference } from "../../../api/types/core-v1.ts";
+import { makeDirectory } from "../../../cri/directories.ts";
+import type { AgentConfig } from "../../config/agent-config.ts";
+import { mountDevice } from "../files/devices.ts";
+import { bindMount, isMountPoint, unmountIdle } from "../files/mounts.ts";
+import { ensureVolumeDirectory } from "../files/volume-directory.ts";
+import { KeyedTurns } from "../keyed-turns.ts";
+import type { VolumePlugin, VolumeRequest } from "../volume-plugin.ts";
+import { pluginDirectory, volumePath } from "../volume-paths.ts";
+import { IscsiInitiator } from "./iscsi-initiator.ts";
+import { targetOf, unitKey, type Target } from "./iscsi-target.ts";
+
+interface IscsiOptions {
+  readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
+  /** As the API has it: its data in base64. */
+  readonly secret: (
+    namespace: string,
+    name: string,
+  ) => Promise<{ data?: Readonly<Record<string, string>> } | undefined>;
+  readonly initiator?: Pick<IscsiInitiator, "attach" | "detach">;
+}
+
+type Source = NonNullable<VolumeRequest["source"]["iscsi"]>;
+
+export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
+  const { config, initiator = new IscsiInitiator() } = options;
+  const root = pluginDirectory(config, "kubernetes.io~iscsi");
+  /** By target: its units share sessions. */
+  const turns = new KeyedTurns();
+  const entries = (...parts: string[]): Promise<string[]> =>
+    readdir(join(root, ...parts)).catch(() => []);
+
+  async function secretOf(
+    { pod, persistentVolume }: VolumeRequest,
+    source: Source,
+  ): Promise<Record<string, string> | undefined> {
+    if (!source.chapAuthDiscovery && !source.chapAuthSession) return undefined;
+    const { name, namespace } = (source.secretRef ?? {}) as SecretReference;
+    // A pod's volume names one of the pod's own namespace.
+    const where =
+      (persistentVolume && namespace) || (pod.metadata.namespace ?? "default");
+    const found =
+      name === undefined ? undefined : await options.secret(where, name);
+    if (!found)
+      throw new Error(
+        `CHAP is asked for, and there is no secret ${where}/${name ?? ""}`,
+      );
+    return Object.fromEntries(
+      Object.entries(found.data ?? {}).map(([key, value]) => [
+        key,
+        Buffer.from(value, "base64").toString(),
+      ]),
+    );
+  }
+
+  async function readTarget(key: string): Promise<Target | undefined> {
+    try {
+      return JSON.parse(
+        await readFile(join(root, key, "record.json"), "utf8"),
+      ) as Target;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Before anything is attached, so that an agent that is killed in between finds it. */
+  async function record(target: Target, uid: string): Promise<void> {
+    const key = unitKey(target);
+    await makeDirectory(join(root, key, "users"), 0o750);
+    const file = join(root, key, "record.json");
+    const { discovery: _, session: __, ...kept } = target;
+    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+    await writeFile(join(root, key, "users", uid), "");
+  }
+
+  async function mountFileSystem(
+    request: VolumeRequest,
+    source: Source,
+    target: Target,
+    device: string,
+    readOnly: boolean,
+  ): Promise<string> {
+    const { pod, name, persistentVolume } = request;
+    const whole = join(root, unitKey(target), "mount");
+    await mountDevice(device, whole, source.fsType ?? "ext4", [
+      ...(readOnly ? ["ro"] : []),
+      ...(persistentVolume?.spec?.mountOptions ?? []),
+    ]);
+    const volume = persistentVolume?.metadata.name ?? name;
+    const uid = pod.metadata.uid ?? "";
+    const bound = volumePath(config, uid, "iscsi", volume);
+    if (!(await isMountPoint(bound))) {
+      await ensureVolumeDirectory(bound, 0o750);
+      await bindMount(whole, bound);
+    }
+    return bound;
+  }
+
+  async function detachUnused(): Promise<void> {
+    for (const key of await entries()) {
+      if ((await entries(key, "users")).length > 0) continue;
+      const target = await readTarget(key);
+      if (!target) {
+        await rm(join(root, key), { recursive: true, force: true });
+        continue;
+      }
+      await turns.run(target.iqn, async () => {
+        // A pod may have come meanwhile.
+        if ((await entries(key, "users")).length > 0) return;
+        const whole = join(root, key, "mount");
+        if (await isMountPoint(whole)) await unmountIdle(whole);
+        const others = await Promise.all(
+          (await entries()).filter((other) => other !== key).map(readTarget),
+        );
+        await initiator.detach(
+          target,
+          others.every((other) => other?.iqn !== target.iqn),
+        );
+        await rm(join(root, key), { recursive: true, force: true });
+      });
+    }
+  }
+
+  return {
+    field: "iscsi",
+    serves: ["pod", "persistent"],
+    async mount(request) {
+      const { pod, name, persistentVolume } = request;
+      const source = request.source.iscsi!;
+      const target = targetOf(
+        persistentVolume?.metadata.name ?? name,
+        source,
+        await secretOf(request, source),
+      );
+      const readOnly = source.readOnly === true || request.readOnly === true;
+      return await turns.run(target.iqn, async () => {
+        await record(target, pod.metadata.uid ?? "");
+        const device = await initiator.attach(target);
+        if (persistentVolume?.spec?.volumeMode === "Block")
+          return { path: device, device: true, readOnly };
+        return {
+          path: await mountFileSystem(
+            request,
+            source,
+            target,
+            device,
+            readOnly,
+          ),
+          readOnly,
+          fsGroup: "by-policy",
+          usage: "file-system",
+        };
+      });
+    },
+    async unmount(uid) {
+      for (const key of await entries())
+        await rm(join(root, key, "users", uid), { force: true });
+    },
+    released: detachUnused,
+  };
+}
