@@ -1,11 +1,6 @@
-// iscsi: a logical unit of a target, in a pod or as a persistent volume, as a file system or as a block device. What the
-// node has attached is kept in <root>/plugins/kubernetes.io~iscsi/<key>/: record.json (without passwords), mount/ where
-// its file system is mounted, and users/<uid> for each pod. A unit that no pod uses is detached; its target's sessions
-// end with its last unit.
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+// iscsi: a logical unit of a target, in a pod or as a persistent volume, as a file system or as a block device. A unit that
+// no pod uses is detached; its target's sessions end with its last unit.
 import type { SecretReference } from "../../../api/types/core-v1.ts";
-import { makeDirectory } from "../../../cri/directories.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
 import { bindMount, isMountPoint, unmountIdle } from "../files/mounts.ts";
@@ -14,6 +9,7 @@ import { KeyedTurns } from "../keyed-turns.ts";
 import type { VolumePlugin, VolumeRequest } from "../volume-plugin.ts";
 import { pluginDirectory, volumePath } from "../volume-paths.ts";
 import { IscsiInitiator } from "./iscsi-initiator.ts";
+import { IscsiRecords } from "./iscsi-records.ts";
 import { targetOf, unitKey, type Target } from "./iscsi-target.ts";
 
 interface IscsiOptions {
@@ -30,11 +26,11 @@ type Source = NonNullable<VolumeRequest["source"]["iscsi"]>;
 
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   const { config, initiator = new IscsiInitiator() } = options;
-  const root = pluginDirectory(config, "kubernetes.io~iscsi");
+  const records = new IscsiRecords(
+    pluginDirectory(config, "kubernetes.io~iscsi"),
+  );
   /** By target: its units share sessions. */
   const turns = new KeyedTurns();
-  const entries = (...parts: string[]): Promise<string[]> =>
-    readdir(join(root, ...parts)).catch(() => []);
 
   async function secretOf(
     { pod, persistentVolume }: VolumeRequest,
@@ -59,27 +55,6 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     );
   }
 
-  async function readTarget(key: string): Promise<Target | undefined> {
-    try {
-      return JSON.parse(
-        await readFile(join(root, key, "record.json"), "utf8"),
-      ) as Target;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Before anything is attached, so that an agent that is killed in between finds it. */
-  async function record(target: Target, uid: string): Promise<void> {
-    const key = unitKey(target);
-    await makeDirectory(join(root, key, "users"), 0o750);
-    const file = join(root, key, "record.json");
-    const { discovery: _, session: __, ...kept } = target;
-    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
-    await rename(`${file}.new`, file);
-    await writeFile(join(root, key, "users", uid), "");
-  }
-
   async function mountFileSystem(
     request: VolumeRequest,
     source: Source,
@@ -88,7 +63,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     readOnly: boolean,
   ): Promise<string> {
     const { pod, name, persistentVolume } = request;
-    const whole = join(root, unitKey(target), "mount");
+    const whole = records.mountPath(unitKey(target));
     await mountDevice(device, whole, source.fsType ?? "ext4", [
       ...(readOnly ? ["ro"] : []),
       ...(persistentVolume?.spec?.mountOptions ?? []),
@@ -104,26 +79,20 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   }
 
   async function detachUnused(): Promise<void> {
-    for (const key of await entries()) {
-      if ((await entries(key, "users")).length > 0) continue;
-      const target = await readTarget(key);
+    for (const key of await records.units()) {
+      if ((await records.users(key)).length > 0) continue;
+      const target = await records.target(key);
       if (!target) {
-        await rm(join(root, key), { recursive: true, force: true });
+        await records.remove(key);
         continue;
       }
       await turns.run(target.iqn, async () => {
         // A pod may have come meanwhile.
-        if ((await entries(key, "users")).length > 0) return;
-        const whole = join(root, key, "mount");
+        if ((await records.users(key)).length > 0) return;
+        const whole = records.mountPath(key);
         if (await isMountPoint(whole)) await unmountIdle(whole);
-        const others = await Promise.all(
-          (await entries()).filter((other) => other !== key).map(readTarget),
-        );
-        await initiator.detach(
-          target,
-          others.every((other) => other?.iqn !== target.iqn),
-        );
-        await rm(join(root, key), { recursive: true, force: true });
+        await initiator.detach(target, await records.isLast(key, target));
+        await records.remove(key);
       });
     }
   }
@@ -141,7 +110,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       );
       const readOnly = source.readOnly === true || request.readOnly === true;
       return await turns.run(target.iqn, async () => {
-        await record(target, pod.metadata.uid ?? "");
+        await records.add(target, pod.metadata.uid ?? "");
         const device = await initiator.attach(target);
         if (persistentVolume?.spec?.volumeMode === "Block")
           return { path: device, device: true, readOnly };
@@ -159,10 +128,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
         };
       });
     },
-    async unmount(uid) {
-      for (const key of await entries())
-        await rm(join(root, key, "users", uid), { force: true });
-    },
+    unmount: (uid) => records.forget(uid),
     released: detachUnused,
   };
 }
