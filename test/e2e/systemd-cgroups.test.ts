@@ -84,7 +84,7 @@ EOF
   await sh("systemctl daemon-reload");
   expect(
     await sh(
-      `cat /sys/fs/cgroup/memory/orbit.slice/${slice}/memory.limit_in_bytes`,
+      `cd /sys/fs/cgroup; cat memory/orbit.slice/${slice}/memory.limit_in_bytes 2>/dev/null || cat orbit.slice/${slice}/memory.max`,
     ),
   ).toBe(String(64 * 2 ** 20));
   await sh("rm /etc/orbit/manifests/sliced.json");

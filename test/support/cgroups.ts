@@ -5,6 +5,12 @@ import { eventually } from "./eventually.ts";
 
 const mount = "/sys/fs/cgroup";
 
+/** Where a controller's groups are: in a hierarchy of its own (version 1), or with all others (version 2). */
+export function controllerRoot(controller: string): string {
+  const own = path.join(mount, controller);
+  return fs.existsSync(own) ? own : mount;
+}
+
 /**
  * Removes these groups (paths below the root, as `--cgroup-root` takes them) and all below, in every controller. A
  * group whose last process is still ending can't be removed: it is tried again until the deadline.

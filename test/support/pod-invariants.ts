@@ -2,6 +2,7 @@
 // pod, never two running containers of one name in it, and nothing left of pods that are gone.
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { controllerRoot } from "./cgroups.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 
 const uidLabel = "io.kubernetes.pod.uid";
@@ -82,7 +83,7 @@ export async function leftOfPods(
 }
 
 function cgroupsOfPods(cgroupRoot: string): string[] {
-  const root = path.join("/sys/fs/cgroup/memory", cgroupRoot);
+  const root = path.join(controllerRoot("memory"), cgroupRoot);
   const entries = fs.existsSync(root)
     ? fs.readdirSync(root, { recursive: true, encoding: "utf8" })
     : [];

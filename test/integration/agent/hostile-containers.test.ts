@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import type { Agent } from "../../../agent/agent.ts";
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import { controllerRoot } from "../../support/cgroups.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
   busyboxPod,
@@ -80,7 +81,7 @@ test("forking without end: held to the pod's processes, the others go on, and al
     ),
   );
   const processes = (): number => {
-    const root = `/sys/fs/cgroup/pids${node.cgroupRoot}`;
+    const root = `${controllerRoot("pids")}${node.cgroupRoot}`;
     return fs
       .readdirSync(root, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith("pids.current"))
