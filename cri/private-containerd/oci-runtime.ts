@@ -50,17 +50,21 @@ const bundleConfig = (name: string, filter: boolean): object => ({
   },
 });
 
+/** With systemd's NOTIFY_SOCKET in its environment crun would wait until the container reports that it is ready. */
+const limits = (timeoutMs: number) =>
+  ({
+    env: { PATH: process.env["PATH"] },
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  }) as const;
+
 /** Resolves when it has ended well; the container that it may have made keeps none of this process's files open. */
 async function succeeds(
   program: string,
   args: readonly string[],
   timeoutMs: number,
 ): Promise<void> {
-  const child = spawn(program, args, {
-    stdio: "ignore",
-    timeout: timeoutMs,
-    killSignal: "SIGKILL",
-  });
+  const child = spawn(program, args, { ...limits(timeoutMs), stdio: "ignore" });
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
@@ -94,7 +98,7 @@ async function tryContainer(
       const { stdout } = await promisify(execFile)(
         program,
         [...global, "state", name],
-        { timeout: timeoutMs, killSignal: "SIGKILL" },
+        limits(timeoutMs),
       );
       const { status } = JSON.parse(stdout) as { status?: string };
       if (status !== "running") throw new Error(`its container is ${status}`);

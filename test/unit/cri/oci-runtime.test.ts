@@ -123,6 +123,19 @@ test.each([
   },
 );
 
+test("one that waits for a service to be ready has nothing to wait for", async () => {
+  const { working, file } = program({
+    ...running,
+    start: '[ -z "$NOTIFY_SOCKET" ]',
+  });
+  process.env["NOTIFY_SOCKET"] = "/run/systemd/notify";
+  try {
+    expect(await working()).toBe(file);
+  } finally {
+    delete process.env["NOTIFY_SOCKET"];
+  }
+});
+
 test("one that hangs is ended", async () => {
   const { working, warnings } = program({ create: "exec sleep 1000" });
   expect(await working({ timeoutMs: 100 })).toBeUndefined();
