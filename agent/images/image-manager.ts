@@ -149,7 +149,7 @@ export class ImageManager {
     const key = `${pod.metadata.uid ?? ""}_${image}`;
     const failure = this.#failures.get(key);
     const remainingMs = failure
-      ? this.#backOff.remainingMs(key, failure.atMs, clock.now())
+      ? this.#backOff.remainingMs(key, failure.atMs, clock.monotonic())
       : 0;
     if (failure && remainingMs > 0) {
       const message = `Back-off pulling image "${reference}"`;
@@ -192,9 +192,10 @@ export class ImageManager {
     } catch (error) {
       const message = pullFailureText(error);
       if (this.#failures.size > 4096) this.#failures.clear();
-      this.#backOff.next(key, clock.now(), clock.now());
+      const atMs = clock.monotonic();
+      this.#backOff.next(key, atMs, atMs);
       this.#failures.set(key, {
-        atMs: clock.now(),
+        atMs,
         message: `ErrImagePull: ${message}`,
       });
       event(

@@ -5,6 +5,9 @@
 import type { Container, Pod } from "../../api/types/core-v1.ts";
 import { containerHash } from "../pods/shape/labels.ts";
 
+/** The runtime rounds its times, and a clock is corrected by parts of a second. */
+const toleranceMs = 1_000;
+
 export class BackOff {
   readonly #entries = new Map<
     string,
@@ -18,10 +21,14 @@ export class BackOff {
     readonly forgottenAfterMs = 2 * maximumMs,
   ) {}
 
-  /** Milliseconds to wait yet when the last failure was at sinceMs; 0 when it may be tried now. */
+  /**
+   * Milliseconds to wait yet when the last failure was at sinceMs; 0 when it may be tried now. A failure in the future is
+   * of a clock that was set back since: nothing waits until that clock comes again, which may take a day.
+   */
   remainingMs(key: string, sinceMs: number, nowMs: number): number {
     const entry = this.#current(key, sinceMs);
-    return entry ? Math.max(0, sinceMs + entry.delayMs - nowMs) : 0;
+    if (!entry || nowMs < sinceMs - toleranceMs) return 0;
+    return Math.max(0, sinceMs + entry.delayMs - nowMs);
   }
 
   delayMs(key: string): number {

@@ -40,3 +40,12 @@ test("a lower maximum bounds the first delay, and keys are remembered for ten mi
   expect(backOff.remainingMs("k", 500_000, 500_000)).toBe(2000);
   expect(backOff.remainingMs("k", 606_000, 606_000)).toBe(0);
 });
+
+test("a clock that is set back by a day makes nothing wait for a day", () => {
+  const backOff = new BackOff();
+  const day = 86_400_000;
+  backOff.next("k", day, day);
+  expect(backOff.remainingMs("k", day, day + 4_000)).toBe(6_000);
+  expect(backOff.remainingMs("k", day, day - 500)).toBe(10_500);
+  expect(backOff.remainingMs("k", day, 0)).toBe(0);
+});
