@@ -95,7 +95,7 @@ export class Forwarder {
   /** A kept answer, without its client's ID, question and flags. */
   kept(query: Query): Buffer | undefined {
     const found = this.#kept.get(query.key);
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     if (!found || now >= found.untilMs) {
       this.counts.misses++;
       return undefined;
@@ -154,7 +154,7 @@ export class Forwarder {
   async #resolve(query: Query): Promise<UpstreamAnswer> {
     const generation = this.#generation;
     const question = query.bytes.subarray(12, query.questionEnd);
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const all = this.#serversFor(query.labels);
     const rested = all.filter(
       (each) => now >= (this.#restsUntil.get(keyOf(each)) ?? 0),
@@ -189,7 +189,7 @@ export class Forwarder {
     const lifetime =
       last.rcode === rcodes.serverFailure ? failureKept : last.lifetime;
     if (lifetime > 0 && generation === this.#generation) {
-      const sinceMs = this.#clock.now();
+      const sinceMs = this.#clock.monotonic();
       this.#kept.set(query.key, {
         answer: last,
         sinceMs,
@@ -220,7 +220,7 @@ export class Forwarder {
       );
       if (whole) return whole;
     } catch {
-      this.#restsUntil.set(key, this.#clock.now() + restMs);
+      this.#restsUntil.set(key, this.#clock.monotonic() + restMs);
     }
     count(this.counts.failures, key);
     return undefined;
