@@ -28,6 +28,17 @@ export interface Target {
 
 const defaultPort = 3260;
 
+/** iscsiadm makes files of these as root: a slash, or a name of dots alone, would lead elsewhere. */
+const plain = /^(?!\.+$)[\w.:[\]-]+$/;
+
+function checkNames(names: Readonly<Record<string, string | undefined>>): void {
+  for (const [field, name] of Object.entries(names))
+    if (name !== undefined && !plain.test(name))
+      throw new Error(
+        `iscsi: ${field} ${JSON.stringify(name)} holds characters that such a name can't have`,
+      );
+}
+
 /** `192.0.2.1` → `192.0.2.1:3260`, `2001:db8::1` → `[2001:db8::1]:3260`. */
 export function portalOf(given: string): string {
   if (/^\[.*\]:\d+$/.test(given)) return given;
@@ -49,7 +60,7 @@ function credentialsOf(
   return found;
 }
 
-/** @param secret decoded data of the volume's Secret; needed where the source asks for CHAP */
+/** Throws on names that no target has, whatever the API let pass (RFC 3722). @param secret decoded data of the volume's Secret; needed where the source asks for CHAP */
 export function targetOf(
   volume: string,
   source: Source,
@@ -57,6 +68,8 @@ export function targetOf(
 ): Target {
   const { iqn, lun, initiatorName, iscsiInterface = "default" } = source;
   const portals = [source.targetPortal, ...(source.portals ?? [])];
+  checkNames({ iqn, initiatorName, iscsiInterface, volume });
+  for (const portal of portals) checkNames({ portal });
   return {
     portals: [...new Set(portals.map(portalOf))],
     iqn,

@@ -13,7 +13,7 @@ import { eventually } from "../../../support/eventually.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
 const temporary = useTempDirectories("orbit-iscsi-");
-const iqn = "iqn.2026-11.example:disks/a b";
+const iqn = "iqn.2026-11.example:disks";
 const portal = "192.0.2.1:3260";
 
 /** A machine: `onLogin` is what its kernel does when a session begins. */
@@ -79,11 +79,25 @@ test.each([
   expect(portalOf(given)).toBe(shown);
 });
 
-test("a unit's name for files has no character of the target's", () => {
-  expect(unitKey(target({ iqn: "iqn.2026-11.x:../.." }))).toMatch(
-    /^[0-9a-f]{32}$/,
-  );
+test("a unit has a name of its own", () => {
+  expect(unitKey(target())).toMatch(/^[0-9a-f]{32}$/);
   expect(unitKey(target())).not.toBe(unitKey(target({ lun: 2 })));
+});
+
+test.each([
+  { iqn: "iqn.2026-11.x:../../../etc/cron.d/x" },
+  { iqn: "iqn.2026-11.x:a b" },
+  { initiatorName: "iqn.2026-11.x:a/b" },
+  { iscsiInterface: ".." },
+  { iscsiInterface: "../x" },
+  { iscsiInterface: "" },
+  { targetPortal: "/etc/passwd" },
+  { portals: ["192.0.2.1\n"] },
+])("names that would lead elsewhere are refused: %j", (change) => {
+  const [field] = Object.keys(change);
+  const shown =
+    field === "targetPortal" || field === "portals" ? "portal" : field;
+  expect(() => target(change)).toThrow(`iscsi: ${shown} `);
 });
 
 test("a unit through a session that begins", async () => {
