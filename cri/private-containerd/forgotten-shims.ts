@@ -148,27 +148,37 @@ const ociStates = [
   { program: "crun", file: "status", pid: /"pid"\s*:\s*(\d+)/ },
 ];
 
+/** Whose container it is; runc also removes what a start that was cut short has left. */
+async function ociStateOf(
+  directory: string,
+): Promise<{ program: string; pid?: number }> {
+  for (const { program, file, pid } of ociStates) {
+    const text = await fs
+      .readFile(join(directory, file), "utf8")
+      .catch(() => undefined);
+    if (text !== undefined)
+      return { program, pid: Number(pid.exec(text)?.[1]) };
+  }
+  return { program: "runc" };
+}
+
 /** What they keep of containers whose first process is one of these, and their own cgroups. */
 async function removeOciState(
   id: string,
   ended: ReadonlySet<number>,
 ): Promise<void> {
   const root = join(ociStateDirectory, namespace);
-  for (const name of await fs.readdir(root).catch(() => []))
-    for (const { program, file, pid } of ociStates) {
-      const text = await fs
-        .readFile(join(root, name, file), "utf8")
-        .catch(() => undefined);
-      if (text === undefined) continue;
-      if (name !== id && !ended.has(Number(pid.exec(text)?.[1]))) continue;
-      const runtime = await findProgram(program);
-      if (runtime === undefined) continue;
-      await new Promise<void>((resolve) => {
-        execFile(runtime, ["--root", root, "delete", "--force", name], () =>
-          resolve(),
-        );
-      });
-    }
+  for (const name of await fs.readdir(root).catch(() => [])) {
+    const { program, pid } = await ociStateOf(join(root, name));
+    if (name !== id && (pid === undefined || !ended.has(pid))) continue;
+    const runtime = await findProgram(program);
+    if (runtime === undefined) continue;
+    await new Promise<void>((resolve) => {
+      execFile(runtime, ["--root", root, "delete", "--force", name], () =>
+        resolve(),
+      );
+    });
+  }
 }
 
 export class ForgottenShims {
