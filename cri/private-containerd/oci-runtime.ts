@@ -51,7 +51,7 @@ const bundleConfig = (name: string, filter: boolean): object => ({
 });
 
 /** With systemd's NOTIFY_SOCKET in its environment crun would wait until the container reports that it is ready. */
-const limits = (timeoutMs: number) =>
+const callOptions = (timeoutMs: number) =>
   ({
     env: { PATH: process.env["PATH"] },
     timeout: timeoutMs,
@@ -64,7 +64,10 @@ async function succeeds(
   args: readonly string[],
   timeoutMs: number,
 ): Promise<void> {
-  const child = spawn(program, args, { ...limits(timeoutMs), stdio: "ignore" });
+  const child = spawn(program, args, {
+    ...callOptions(timeoutMs),
+    stdio: "ignore",
+  });
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
@@ -98,7 +101,7 @@ async function tryContainer(
       const { stdout } = await promisify(execFile)(
         program,
         [...global, "state", name],
-        limits(timeoutMs),
+        callOptions(timeoutMs),
       );
       const { status } = JSON.parse(stdout) as { status?: string };
       if (status !== "running") throw new Error(`its container is ${status}`);

@@ -244,15 +244,14 @@ export function checkAgentOptions(values: OptionValues): void {
 
 /** What the reference refuses: the path is a part of metrics and of links. Node's normalize keeps a slash at the end. */
 function checkLogsDirectory(directory: string): void {
-  const fault = !isAbsolute(directory)
-    ? "must be an absolute path"
-    : normalize(directory) !== directory || /.\/$/.test(directory)
-      ? "must be a normalized path"
-      : /[^ -~]/.test(directory)
-        ? "may contain only printable ASCII characters"
-        : undefined;
-  if (fault !== undefined)
+  const refuse = (fault: string): never => {
     throw new UsageError(`podLogsDir ${JSON.stringify(directory)} ${fault}`);
+  };
+  if (!isAbsolute(directory)) refuse("must be an absolute path");
+  if (normalize(directory) !== directory || /.\/$/.test(directory))
+    refuse("must be a normalized path");
+  if (/[^ -~]/.test(directory))
+    refuse("may contain only printable ASCII characters");
 }
 
 function checkRestartPeriod(values: OptionValues): void {
