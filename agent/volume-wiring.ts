@@ -8,6 +8,7 @@ import { CsiNodeObject } from "./volumes/csi/csi-node.ts";
 import { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
 import { CsiRegistry } from "./volumes/csi/csi-registry.ts";
 import { VolumesInUse } from "./volumes/csi/volumes-in-use.ts";
+import { secretTexts } from "./volumes/payload/secret.ts";
 import { ServiceAccountTokens } from "./volumes/payload/service-account-tokens.ts";
 import { trustAnchors } from "./volumes/payload/trust-bundles.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
@@ -46,15 +47,7 @@ export function wireVolumes(
     inUse,
     secret: async (namespace, name) => {
       const found = await objects.secret(namespace, name);
-      return (
-        found &&
-        Object.fromEntries(
-          Object.entries(found.data ?? {}).map(([key, text]) => [
-            key,
-            Buffer.from(text, "base64").toString(),
-          ]),
-        )
-      );
+      return found && secretTexts(found);
     },
     token: (pod, audience, expirationSeconds = defaultTokenSeconds) =>
       tokens.status(pod, audience, expirationSeconds),

@@ -1,23 +1,19 @@
 // The parts of the stats summary that are not processor and memory: networks, swap, processes, logs, and what a pod takes of
 // the node's file system. Shapes and names are those of stats.Summary; what is not known is left out.
-import { readFile, statfs } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { ContainerFigures, VolumeStats } from "../../api/contracts.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
+import type { VolumeUsage } from "../volumes/volume-plugin.ts";
+import { fileSystemUsage } from "../volumes/volume-statistics.ts";
 
 /** The interface whose figures are those of the whole, as at the reference. */
 const defaultInterface = "eth0";
 /** Ends of pods' networks and bridges of other programs, which the reference does not count to the node's. */
 const notOfNode = /^(?:lo$|veth|docker|nerdctl)/;
 
-export interface FsStats {
+export interface FsStats extends Omit<VolumeUsage, "abnormal"> {
   readonly time: string;
-  readonly availableBytes?: number;
-  readonly capacityBytes?: number;
-  readonly usedBytes?: number;
-  readonly inodesFree?: number;
-  readonly inodes?: number;
-  readonly inodesUsed?: number;
 }
 
 interface SwapStats {
@@ -93,17 +89,8 @@ export async function filesystem(
   path: string,
   time: string,
 ): Promise<FsStats | undefined> {
-  const found = await statfs(path).catch(() => undefined);
-  if (!found) return undefined;
-  return {
-    time,
-    availableBytes: found.bavail * found.bsize,
-    capacityBytes: found.blocks * found.bsize,
-    usedBytes: (found.blocks - found.bfree) * found.bsize,
-    inodesFree: found.ffree,
-    inodes: found.files,
-    inodesUsed: found.files - found.ffree,
-  };
+  const found = await fileSystemUsage(path).catch(() => undefined);
+  return found && { time, ...found };
 }
 
 /** What something uses on a file system, whose other figures are those of the whole. */

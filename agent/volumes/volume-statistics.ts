@@ -95,7 +95,7 @@ export class VolumeStatistics {
     try {
       if (typeof usage === "function")
         return await within(this.#options.clock, patienceMs, usage());
-      const found = await fileSystem(path);
+      const found = await fileSystemUsage(path);
       if (usage === "file-system") return found;
       const { bytes, inodes } = await directoryUsage(path);
       return { ...found, usedBytes: bytes, inodesUsed: inodes + 1 };
@@ -106,7 +106,8 @@ export class VolumeStatistics {
   }
 }
 
-async function fileSystem(path: string): Promise<VolumeUsage> {
+/** Of the file system that holds the path. Rejects when there is none. */
+export async function fileSystemUsage(path: string): Promise<VolumeUsage> {
   const found = await statfs(path);
   return {
     availableBytes: found.bavail * found.bsize,

@@ -2,6 +2,7 @@
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirectory } from "../../../cri/directories.ts";
+import { bindMount, isMountPoint } from "./mounts.ts";
 
 /**
  * Makes the directory with this mode. A link in its place is refused: rights and owner of what it leads to would be
@@ -19,4 +20,11 @@ export async function ensureVolumeDirectory(
   if (!found.isDirectory())
     throw new Error(`${path} is not a directory: it must not be a link`);
   if ((found.mode & 0o7777) !== mode) await chmod(path, mode);
+}
+
+/** Binds what is mounted for the node at a pod's own directory. Idempotent. */
+export async function bindVolume(source: string, path: string): Promise<void> {
+  if (await isMountPoint(path)) return;
+  await ensureVolumeDirectory(path, 0o750);
+  await bindMount(source, path);
 }

@@ -1,11 +1,12 @@
 // iscsi: a logical unit of a target, in a pod or as a persistent volume, as a file system or as a block device. A unit that
 // no pod uses is detached; its target's sessions end with its last unit.
-import type { SecretReference } from "../../../api/types/core-v1.ts";
+import type { Secret, SecretReference } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
-import { bindMount, isMountPoint, unmountIdle } from "../files/mounts.ts";
-import { ensureVolumeDirectory } from "../files/volume-directory.ts";
+import { isMountPoint, unmountIdle } from "../files/mounts.ts";
+import { bindVolume } from "../files/volume-directory.ts";
 import { KeyedTurns } from "../keyed-turns.ts";
+import { secretTexts } from "../payload/secret.ts";
 import type { VolumePlugin, VolumeRequest } from "../volume-plugin.ts";
 import { pluginDirectory, volumePath } from "../volume-paths.ts";
 import { IscsiInitiator } from "./iscsi-initiator.ts";
@@ -14,11 +15,10 @@ import { targetOf, unitKey, type Target } from "./iscsi-target.ts";
 
 interface IscsiOptions {
   readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
-  /** As the API has it: its data in base64. */
   readonly secret: (
     namespace: string,
     name: string,
-  ) => Promise<{ data?: Readonly<Record<string, string>> } | undefined>;
+  ) => Promise<Pick<Secret, "data"> | undefined>;
   readonly initiator?: Pick<IscsiInitiator, "attach" | "detach">;
 }
 
@@ -47,12 +47,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       throw new Error(
         `CHAP is asked for, and there is no secret ${where}/${name ?? ""}`,
       );
-    return Object.fromEntries(
-      Object.entries(found.data ?? {}).map(([key, value]) => [
-        key,
-        Buffer.from(value, "base64").toString(),
-      ]),
-    );
+    return secretTexts(found);
   }
 
   async function mountFileSystem(
@@ -71,10 +66,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     const volume = persistentVolume?.metadata.name ?? name;
     const uid = pod.metadata.uid ?? "";
     const bound = volumePath(config, uid, "iscsi", volume);
-    if (!(await isMountPoint(bound))) {
-      await ensureVolumeDirectory(bound, 0o750);
-      await bindMount(whole, bound);
-    }
+    await bindVolume(whole, bound);
     return bound;
   }
 

@@ -1,4 +1,5 @@
 // secret volumes: in memory alone.
+import type { Secret } from "../../../api/types/core-v1.ts";
 import {
   addKeys,
   defaultFileMode,
@@ -39,4 +40,16 @@ export async function addSecret(
     ]),
   );
   addKeys(files, data, selection, "secret");
+}
+
+/** Its data as text, by key: what drivers and programs are given. */
+export function secretTexts({
+  data = {},
+}: Pick<Secret, "data">): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, text]) => [
+      key,
+      Buffer.from(text, "base64").toString(),
+    ]),
+  );
 }

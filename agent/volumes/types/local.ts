@@ -6,14 +6,8 @@ import { join } from "node:path";
 import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
-import {
-  bindMount,
-  isMountPoint,
-  mountPoints,
-  mountsBelow,
-  unmount,
-} from "../files/mounts.ts";
-import { ensureVolumeDirectory } from "../files/volume-directory.ts";
+import { mountPoints, mountsBelow, unmount } from "../files/mounts.ts";
+import { bindVolume } from "../files/volume-directory.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import type { LocalPathDirectories } from "../local-path/local-path-directories.ts";
 import { pluginDirectory, podsDirectory, volumePath } from "../volume-paths.ts";
@@ -54,10 +48,7 @@ export function localPlugin(
         // A mount a pod: from these it follows who still uses the file system.
         const uid = pod.metadata.uid ?? "";
         const bound = volumePath(config, uid, "local-volume", name);
-        if (!(await isMountPoint(bound))) {
-          await ensureVolumeDirectory(bound, 0o750);
-          await bindMount(target, bound);
-        }
+        await bindVolume(target, bound);
         return {
           path: bound,
           readOnly: false,
