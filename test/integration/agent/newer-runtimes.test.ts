@@ -45,7 +45,7 @@ async function startAgent(): Promise<Agent> {
 async function writePod(name: string): Promise<void> {
   const pod = busyboxPod(
     name,
-    "cat /proc/self/uid_map; stat -c %u /info/name /work /memory /etc/hosts; cat /info/name; echo; touch /work/made; sleep 3600",
+    "cat /proc/self/uid_map; stat -c %u /info/name /scratch /memory /etc/hosts; cat /info/name; echo; touch /scratch/made; sleep 3600",
     {
       hostNetwork: false,
       hostUsers: false,
@@ -56,7 +56,7 @@ async function writePod(name: string): Promise<void> {
             items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }],
           },
         },
-        { name: "work", emptyDir: {} },
+        { name: "scratch", emptyDir: {} },
         { name: "memory", emptyDir: { medium: "Memory" } },
       ],
     },
@@ -138,7 +138,7 @@ test("a runtime that is not able is given no such pod; one that is runs it with 
   });
   const made = path.join(
     path.dirname(recordOf(one)),
-    "volumes/kubernetes.io~empty-dir/work/made",
+    "volumes/kubernetes.io~empty-dir/scratch/made",
   );
   expect((await fs.stat(made)).uid).toBe(0);
 
