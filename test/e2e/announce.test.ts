@@ -1,6 +1,5 @@
 // Addresses of load balancers on two nodes of one link, asked for by a neighbour: who announces them, what the neighbour knows,
 // and where they are when a node is cut off and comes back.
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -112,14 +111,7 @@ beforeAll(async () => {
     "--fail-swap-on=false",
     ...heartbeat,
   );
-  const image = await busyboxImageTar();
-  for (const machine of [one, two])
-    await machine.orbit(
-      "image",
-      "load",
-      image,
-      `--data-dir=${machine.dataDirectory}`,
-    );
+  for (const machine of [one, two]) await machine.loadBusybox();
   await apply({
     apiVersion: "apps/v1",
     kind: "DaemonSet",

@@ -3,7 +3,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import * as fs from "node:fs";
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -85,14 +84,7 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
     `--root-dir=${two.dataDirectory}`,
     "--fail-swap-on=false",
   );
-  const image = await busyboxImageTar();
-  for (const machine of [one, two])
-    await machine.orbit(
-      "image",
-      "load",
-      image,
-      `--data-dir=${machine.dataDirectory}`,
-    );
+  for (const machine of [one, two]) await machine.loadBusybox();
   await one.command(
     ["kubectl", `--kubeconfig=${kubeconfig()}`, "apply", "-f", "-"],
     {

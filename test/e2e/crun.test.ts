@@ -2,7 +2,6 @@
 // On a machine with mounts of its own, where cgroups are of one version: crun refuses both at once.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -60,15 +59,7 @@ beforeAll(async () => {
     "--fail-swap-on=false",
     "--v=2",
   );
-  const image = await busyboxImageTar();
-  expect(
-    await machine.orbit(
-      "image",
-      "load",
-      image,
-      `--data-dir=${machine.dataDirectory}`,
-    ),
-  ).toMatchObject({ code: 0 });
+  await machine.loadBusybox();
 });
 afterAll(() => lan?.clean());
 

@@ -2,7 +2,6 @@
 // /run is not shared, where what `ip` mounts would hide the namespaces of pods.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -99,15 +98,7 @@ beforeAll(async () => {
   await machine.takeOwnMounts();
   fs.mkdirSync(path.join(machine.directory, "manifests"));
   await start();
-  const image = await busyboxImageTar();
-  expect(
-    await machine.orbit(
-      "image",
-      "load",
-      image,
-      `--data-dir=${machine.dataDirectory}`,
-    ),
-  ).toMatchObject({ code: 0 });
+  await machine.loadBusybox();
 });
 afterAll(() => lan?.clean());
 

@@ -1,6 +1,5 @@
 // The pod network of one node of both families, on a machine of its own: addresses, Services, policies and host ports of both,
 // host ports over a kill of the server and a flush, the size of packets, and a machine that gets another address.
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -97,12 +96,7 @@ beforeAll(async () => {
   );
   one.run("ip", "-6", "route", "add", "default", "via", six.router);
   await one.start(...serverWords());
-  await one.orbit(
-    "image",
-    "load",
-    await busyboxImageTar(),
-    `--data-dir=${one.dataDirectory}`,
-  );
+  await one.loadBusybox();
   await apply(
     pod("web", [{ containerPort: 8080, hostPort: 8088 }]),
     pod("client"),

@@ -2,7 +2,6 @@
 // names across nodes, and what becomes of nodes that are killed, cut off, or change their address.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { busyboxImageTar } from "../support/busybox-image.ts";
 import { eventually } from "../support/eventually.ts";
 import type { CommandResult } from "../support/kubectl.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
@@ -159,17 +158,7 @@ beforeAll(async () => {
   await Promise.all(
     [two, three].map((machine) => machine.start(...agentWords(machine))),
   );
-  const image = await busyboxImageTar();
-  await Promise.all(
-    [one, two, three].map((machine) =>
-      machine.orbit(
-        "image",
-        "load",
-        image,
-        `--data-dir=${machine.dataDirectory}`,
-      ),
-    ),
-  );
+  await Promise.all([one, two, three].map((machine) => machine.loadBusybox()));
   await Promise.all(["two", "three"].map((name) => becomes(name, "True")));
   await one.command(
     ["kubectl", `--kubeconfig=${kubeconfig()}`, "apply", "-f", "-"],

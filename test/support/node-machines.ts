@@ -5,6 +5,7 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { busyboxImageTar } from "./busybox-image.ts";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { runCommand, type CommandResult } from "./kubectl.ts";
@@ -114,6 +115,15 @@ export class NodeMachine {
     return this.command([process.execPath, orbitProgram, ...words], {
       timeoutMs: 60_000,
     });
+  }
+
+  /** Loads the busybox image into its runtime, which has to run. */
+  async loadBusybox(): Promise<void> {
+    const { code, stderr } = await this.orbit(
+      ...["image", "load", await busyboxImageTar()],
+      `--data-dir=${this.dataDirectory}`,
+    );
+    if (code !== 0) throw new Error(`image load: ${stderr}`);
   }
 
   /** All that the program on it wrote. */
