@@ -95,11 +95,16 @@ function withClusterDns(
     : agent;
 }
 
-/** Logs of pods are in the usual place for the machine's main cluster, else under the data directory. */
-function logDirectories(dataDirectory: string): NodePlan["logDirectories"] {
+/** Logs of pods are where podLogsDir says, or in the usual place for the machine's main cluster, else under the data directory. */
+function logDirectories(
+  dataDirectory: string,
+  agent: OptionValues,
+): NodePlan["logDirectories"] {
   if (dataDirectory === defaultDataDirectory) return {};
   return {
-    podLogsDirectory: path.join(dataDirectory, "log/pods"),
+    ...(agent.isSet("pod-logs-dir")
+      ? {}
+      : { podLogsDirectory: path.join(dataDirectory, "log/pods") }),
     containerLogsDirectory: path.join(dataDirectory, "log/containers"),
   };
 }
@@ -241,7 +246,7 @@ export async function planServer(
       nodeName,
       podCidrs: ownPodCidrs(values, nodeIpam),
       dataDirectory,
-      logDirectories: logDirectories(dataDirectory),
+      logDirectories: logDirectories(dataDirectory, forAgent),
     },
     network,
     loadBalancer,
