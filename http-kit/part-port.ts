@@ -132,7 +132,10 @@ export async function startPartPort(
       const { exchange, path } = request;
       if (allows(options.alwaysAllow ?? healthPaths, path)) return;
       const { headers, peer } = exchange;
-      const user = await identify(identifying, { headers, path, ...peer });
+      const user = await identify(identifying, {
+        ...{ headers, exchange, path },
+        ...peer,
+      });
       if (!user) throw errors.unauthorized();
       await authorize(request, withAuthenticatedGroup(user), options);
     },

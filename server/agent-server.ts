@@ -248,7 +248,10 @@ function admission(
   };
   return async ({ exchange, method, path }) => {
     const { headers, peer } = exchange;
-    const user = await identify(identifying, { headers, path, ...peer });
+    const user = await identify(identifying, {
+      ...{ headers, exchange, path },
+      ...peer,
+    });
     if (user === undefined) throw new HttpError(401, "Unauthorized");
     if (authorizer === undefined) return;
     const asked = requestAttributes(

@@ -5,6 +5,8 @@ import type { UserInfo } from "../../api/contracts.ts";
 
 export interface AuthenticationRequest {
   readonly headers: IncomingHttpHeaders;
+  /** Gives the values of a repeated header apart from each other: `headers` joins them by commas, which values may have as well. */
+  readonly exchange: { headerValues(name: string): readonly string[] };
   readonly path: string;
   /** The verified or unverified chain's leaf in DER, as the TLS layer gave it. */
   readonly clientCertificate: Buffer | undefined;

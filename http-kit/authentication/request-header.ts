@@ -1,6 +1,8 @@
 // The front proxy's way to speak for others: who comes with a certificate of the front-proxy authority (and an allowed
 // common name) may name the user in headers. From anybody else those headers mean nothing.
 import type { IncomingHttpHeaders } from "node:http";
+import type { UserInfo } from "../../api/contracts.ts";
+import { errors } from "../../api/errors.ts";
 import { certificateSubject } from "../../api/pki/inspect.ts";
 import type {
   AuthenticationRequest,
@@ -8,6 +10,7 @@ import type {
   RequestAuthenticator,
 } from "./authenticator.ts";
 import type { ClientCertificateVerifier } from "./client-certificate.ts";
+import { identityText } from "./identity-text.ts";
 
 interface RequestHeaderOptions {
   readonly verifier: ClientCertificateVerifier;
@@ -25,6 +28,7 @@ export class RequestHeaderAuthenticator implements RequestAuthenticator {
 
   authenticate({
     headers,
+    exchange,
     clientCertificate,
     clientChain,
   }: AuthenticationRequest): AuthenticationResult | undefined {
@@ -35,49 +39,52 @@ export class RequestHeaderAuthenticator implements RequestAuthenticator {
     if (allowedNames.length > 0 && !allowedNames.includes(commonName))
       return undefined;
     const name = firstOf(
-      headers,
+      exchange,
       this.options.usernameHeaders ?? ["x-remote-user"],
     );
     if (!name) return undefined;
-    const uid = firstOf(headers, this.options.uidHeaders ?? ["x-remote-uid"]);
+    const uid = firstOf(exchange, this.options.uidHeaders ?? ["x-remote-uid"]);
     const groups = (this.options.groupHeaders ?? ["x-remote-group"]).flatMap(
-      (header) => valuesOf(headers, header),
+      (header) => valuesOf(exchange, header),
     );
     return {
       user: {
         name,
         ...(uid ? { uid } : {}),
         groups,
-        extra: this.#extra(headers),
+        extra: this.#extra(headers, exchange),
       },
     };
   }
 
-  #extra(headers: IncomingHttpHeaders): Record<string, string[]> {
-    const extra: Record<string, string[]> = {};
+  #extra(headers: IncomingHttpHeaders, source: Source): UserInfo["extra"] {
+    // Keys are the user's words: none of them is a property every object has.
+    const extra = Object.create(null) as Record<string, string[]>;
     for (const prefix of this.options.extraPrefixes ?? ["x-remote-extra-"]) {
       for (const header of Object.keys(headers)) {
         if (!header.startsWith(prefix)) continue;
-        extra[decode(header.slice(prefix.length))] = valuesOf(headers, header);
+        const key = decode(header.slice(prefix.length));
+        extra[key] = [...(extra[key] ?? []), ...valuesOf(source, header)];
       }
     }
-    return extra;
+    return { ...extra };
   }
 }
 
-function firstOf(
-  headers: IncomingHttpHeaders,
-  names: readonly string[],
-): string | undefined {
-  return names.map((name) => valuesOf(headers, name)[0]).find((value) => value);
+type Source = AuthenticationRequest["exchange"];
+
+function firstOf(source: Source, names: readonly string[]): string | undefined {
+  return names.map((name) => valuesOf(source, name)[0]).find((value) => value);
 }
 
-/** HTTP joins repeated headers with a comma and a space. */
-function valuesOf(headers: IncomingHttpHeaders, name: string): string[] {
-  const value = headers[name];
-  if (value === undefined) return [];
-  const values = Array.isArray(value) ? value : value.split(", ");
-  return values.filter((item) => item !== "");
+/** One a header, whole: a comma in it is part of the name. Throws ApiError 401 for what is no text. */
+function valuesOf(source: Source, name: string): string[] {
+  const values = source.headerValues(name).map((value) => {
+    const text = identityText(value);
+    if (text === undefined) throw errors.unauthorized();
+    return text;
+  });
+  return values.filter((value) => value !== "");
 }
 
 function decode(text: string): string {

@@ -51,6 +51,7 @@ export function authenticationFilter(
       const beganMs = performance.now();
       const found = identify(options, {
         headers,
+        exchange: request.exchange,
         path: request.info.path,
         clientCertificate: peer.clientCertificate,
         clientChain: peer.clientChain,

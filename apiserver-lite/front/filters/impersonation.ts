@@ -8,6 +8,7 @@ import type {
   UserInfo,
 } from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
+import { identityText } from "../../../http-kit/authentication/identity-text.ts";
 import type { Exchange } from "../../../http-kit/exchange.ts";
 import type { Filter } from "../filter.ts";
 import { forbidden } from "../forbidden.ts";
@@ -96,9 +97,9 @@ export async function impersonate(
 
 /** Throws ApiError 400. */
 function wishOf(exchange: Pick<Exchange, "headers" | "headerValues">): Wish {
-  const [name = ""] = exchange.headerValues(userHeader);
-  const groups = exchange.headerValues(groupHeader);
-  const [uid = ""] = exchange.headerValues(uidHeader);
+  const [name = ""] = textsOf(exchange, userHeader);
+  const groups = textsOf(exchange, groupHeader);
+  const [uid = ""] = textsOf(exchange, uidHeader);
   if (!name)
     throw errors.badRequest(
       "requested impersonation without impersonating a user",
@@ -109,7 +110,7 @@ function wishOf(exchange: Pick<Exchange, "headers" | "headerValues">): Wish {
   for (const header in exchange.headers) {
     if (!header.startsWith(extraPrefix)) continue;
     const key = decodedKey(header.slice(extraPrefix.length));
-    const given = exchange.headerValues(header);
+    const given = textsOf(exchange, header);
     values += given.length;
     extra[key] = [...(extra[key] ?? []), ...given];
     if (values > maxValues) break;
@@ -119,6 +120,19 @@ function wishOf(exchange: Pick<Exchange, "headers" | "headerValues">): Wish {
       `more than ${maxValues} groups and extra values to impersonate`,
     );
   return { name, uid, groups, extra: { ...extra } };
+}
+
+/** Throws ApiError 400 for what is no text. */
+function textsOf(
+  exchange: Pick<Exchange, "headerValues">,
+  header: string,
+): string[] {
+  return exchange.headerValues(header).map((value) => {
+    const text = identityText(value);
+    if (text === undefined)
+      throw errors.badRequest(`the header ${header} is not valid UTF-8`);
+    return text;
+  });
 }
 
 /** A key that can't be decoded is used as it came. */

@@ -337,13 +337,23 @@ describe("requests", () => {
     anonymous: ["/healthz"],
   });
   const ask = async (
-    headers: object,
+    headers: Record<string, string | string[]>,
     clientCertificate?: Buffer,
     path = "/api",
   ): Promise<UserInfo | undefined> =>
     (
       await authenticator.authenticate({
-        headers: headers as Record<string, string>,
+        // As Node gives them: fields that come several times are one.
+        headers: Object.fromEntries(
+          Object.entries(headers).map(([name, values]) => [
+            name,
+            [values].flat().join(", "),
+          ]),
+        ),
+        exchange: {
+          headerValues: (name) =>
+            Object.hasOwn(headers, name) ? [headers[name]!].flat() : [],
+        },
         path,
         clientCertificate,
         remoteAddress: "",
@@ -375,7 +385,7 @@ describe("requests", () => {
   it("from the front proxy are of the user it names", async () => {
     const headers = {
       "x-remote-user": "dave",
-      "x-remote-group": "g1, g2",
+      "x-remote-group": ["g1", "g2"],
       "x-remote-extra-acme.com%2fproject": "p",
     };
     expect(await ask(headers, der(proxyCa, "front-proxy-client"))).toEqual({
@@ -385,7 +395,38 @@ describe("requests", () => {
     });
   });
 
-  it.each<[string, object, Buffer | undefined]>([
+  it("from the front proxy have names as they are, commas and all", async () => {
+    const headers = {
+      "x-remote-user": "cn=dave, ou=people",
+      "x-remote-group": ["guests, system:masters", "g2"],
+      "x-remote-extra-scopes": ["a, b", "c"],
+      "x-remote-extra-__proto__": "polluted",
+    };
+    const user = await ask(headers, der(proxyCa, "front-proxy-client"));
+    expect(user).toMatchObject({
+      name: "cn=dave, ou=people",
+      groups: ["guests, system:masters", "g2", "system:authenticated"],
+    });
+    expect(Object.entries(user!.extra)).toEqual([
+      ["scopes", ["a, b", "c"]],
+      ["__proto__", ["polluted"]],
+    ]);
+    expect(Object.getPrototypeOf(user!.extra)).toBe(Object.prototype);
+  });
+
+  it("from the front proxy have names in UTF-8, and in nothing else", async () => {
+    const proxy = der(proxyCa, "front-proxy-client");
+    const sent = (text: string): string => Buffer.from(text).toString("latin1");
+    expect(await ask({ "x-remote-user": sent("jürgen") }, proxy)).toMatchObject(
+      { name: "jürgen" },
+    );
+    for (const name of ["x-remote-user", "x-remote-group", "x-remote-uid"])
+      await expect(
+        ask({ "x-remote-user": "dave", [name]: "j\xfcrgen" }, proxy),
+      ).rejects.toMatchObject({ code: 401 });
+  });
+
+  it.each<[string, Record<string, string>, Buffer | undefined]>([
     ["nothing", {}, undefined],
     ["an unknown token", { authorization: "Bearer wrong" }, undefined],
     [

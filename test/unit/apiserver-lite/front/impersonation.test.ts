@@ -58,6 +58,35 @@ it.each([
   });
 });
 
+const sent = (text: string): string => Buffer.from(text).toString("latin1");
+
+it("reads names as UTF-8", async () => {
+  const asks = everybody();
+  const exchange = exchangeOf(
+    ["impersonate-user", sent("jürgen")],
+    ["impersonate-group", sent("größe")],
+    ["impersonate-extra-note", sent("ñ")],
+  );
+  expect(await impersonate(root, exchange, asks)).toMatchObject({
+    name: "jürgen",
+    groups: ["größe", "system:authenticated"],
+    extra: { note: ["ñ"] },
+  });
+  expect(asks.asked).toContain("users/jürgen");
+});
+
+it.each([
+  ["impersonate-user"],
+  ["impersonate-group"],
+  ["impersonate-uid"],
+  ["impersonate-extra-note"],
+])("%s of other bytes is refused, not taken for another name", async (name) => {
+  const exchange = exchangeOf(["impersonate-user", "a"], [name, "\xfc"]);
+  await expect(impersonate(root, exchange, everybody())).rejects.toMatchObject({
+    status: { code: 400 },
+  });
+});
+
 it("takes keys as they came when they can't be decoded", async () => {
   const asks = everybody();
   const user = await impersonate(

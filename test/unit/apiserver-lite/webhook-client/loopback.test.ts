@@ -19,6 +19,7 @@ function userOf(
 ): string | undefined {
   return loopback.authenticate({
     headers: { authorization },
+    exchange: { headerValues: () => [] },
     path: "/",
     clientCertificate: undefined,
     remoteAddress,
