@@ -12,6 +12,7 @@ import { findCondition } from "../../api/objects/conditions.ts";
 import {
   certificateSigningRequests,
   nodes,
+  services,
   subjectAccessReviews,
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
@@ -32,6 +33,9 @@ export function createCertificateApprover(
     ...(options.approveServingCertificates ? [servingSigner] : []),
   ]);
   const informer = client.informer(certificateSigningRequests);
+  const holders = options.approveServingCertificates
+    ? { nodes: client.informer(nodes), services: client.informer(services) }
+    : undefined;
   const reconciler = new Reconciler({
     name: "certificatesigningrequest-approving-controller",
     context,
@@ -89,7 +93,7 @@ export function createCertificateApprover(
   ): Promise<string | undefined> {
     const name = nodeOfUser(csr.spec.username);
     const request = soundRequest(csr);
-    if (name === undefined || !request) return undefined;
+    if (name === undefined || !request || !holders) return undefined;
     const node = await client
       .resource(nodes)
       .get(name)
@@ -97,7 +101,11 @@ export function createCertificateApprover(
         if (isNotFound(error)) return undefined;
         throw error;
       });
-    return mayServe(csr, request, node)
+    const others = {
+      nodes: holders.nodes.lister.list(),
+      services: holders.services.lister.list(),
+    };
+    return mayServe(csr, request, node, others)
       ? "Auto approving a node's serving certificate for its own name and addresses."
       : undefined;
   }
@@ -128,6 +136,8 @@ export function createCertificateApprover(
     return review.status?.allowed === true;
   }
 
+  // Nothing is approved before all who have names and addresses are known.
+  if (holders) reconciler.watch(holders.nodes, {}).watch(holders.services, {});
   return reconciler.watch(informer, {
     onAdd: ({ metadata }) => reconciler.queue.add(metadata.name),
     onUpdate: (_, { metadata }) => reconciler.queue.add(metadata.name),

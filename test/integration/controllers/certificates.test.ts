@@ -13,6 +13,7 @@ import {
   certificateSigningRequests,
   endpoints,
   endpointSlices,
+  nodes,
   services,
 } from "../../../client/resources.ts";
 import { createControllerManager } from "../../../controllers/manager.ts";
@@ -38,7 +39,7 @@ beforeEach(async () => {
     client,
     clock,
     logger,
-    options: { clusterSigningCa: authority },
+    options: { clusterSigningCa: authority, approveServingCertificates: true },
   });
   await manager.start();
 });
@@ -110,6 +111,51 @@ test("a request the signer does not accept is marked failed", async () => {
     ]);
     expect(status?.certificate).toBeUndefined();
   });
+});
+
+test("a node gets serving certificates for itself, not for the API server", async () => {
+  const user = {
+    name: "system:node:n1",
+    groups: ["system:nodes", "system:authenticated"],
+    extra: {},
+  };
+  const node = createClient(server.transport(user), { clock, logger });
+  const resource = node.resource(certificateSigningRequests);
+  const askFor = (name: string, dnsName: string, address: string) =>
+    resource.create({
+      metadata: { name },
+      spec: {
+        signerName: "kubernetes.io/kubelet-serving",
+        usages: ["digital signature", "server auth"],
+        request: Buffer.from(
+          createCsr(
+            createPrivateKeyPem(),
+            { commonName: user.name, organizations: ["system:nodes"] },
+            { dnsNames: [dnsName], ipAddresses: [address] },
+          ),
+        ).toString("base64"),
+      },
+    });
+  const made = await node
+    .resource(nodes)
+    .create({ metadata: { name: "n1" }, spec: {} });
+  await node.resource(nodes).updateStatus({
+    ...made,
+    status: {
+      addresses: [
+        { type: "InternalIP", address: "192.0.2.1" },
+        { type: "Hostname", address: "kubernetes.default.svc" },
+      ],
+    },
+  });
+  await askFor("theirs", "kubernetes.default.svc", "192.0.2.1");
+  await askFor("own", "n1", "192.0.2.1");
+  await passes(async () =>
+    expect((await resource.get("own")).status?.certificate).toBeDefined(),
+  );
+  // It came first and was looked at first.
+  expect((await resource.get("theirs")).status?.conditions ?? []).toEqual([]);
+  await node.close();
 });
 
 test("hand-made Endpoints are mirrored, and the mirror goes with them", async () => {

@@ -1,5 +1,8 @@
 // Which requests for a node's serving certificate are approved without a person.
-import { mayServe } from "../../../controllers/certificates/serving-approval.ts";
+import {
+  mayServe,
+  type Holders,
+} from "../../../controllers/certificates/serving-approval.ts";
 import type { CertificateRequest } from "../../../api/pki/signing-request.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import type { Node } from "../../../api/types/core-v1.ts";
@@ -22,6 +25,7 @@ function approved(
     groups?: string[];
   } = {},
   of: Node | undefined = node,
+  holders: Partial<Holders> = {},
 ): boolean {
   const { username = "system:node:one", groups = ["system:nodes"] } = change;
   return mayServe(
@@ -42,6 +46,7 @@ function approved(
       ...change,
     } as CertificateRequest,
     of,
+    { nodes: [of], services: [], ...holders },
   );
 }
 
@@ -73,3 +78,46 @@ test.each([
 
 test("a node that is not registered gets none", () =>
   expect(approved({}, { metadata: { name: "other" }, spec: {} })).toBe(false));
+
+// A node writes its own addresses and chooses its name: what it says is no proof.
+test.each([
+  ["the API server's name", { dnsNames: ["kubernetes.default.svc"] }],
+  ["in short", { dnsNames: ["kubernetes"] }],
+  ["in other letters", { dnsNames: ["Kubernetes.Default"] }],
+  ["in full", { dnsNames: ["kubernetes.default.svc.cluster.local."] }],
+  ["a service's name", { dnsNames: ["db.prod.svc.cluster.local"] }],
+  ["this machine's name", { dnsNames: ["localhost"] }],
+  ["this machine's address", { ipAddresses: ["::ffff:127.0.0.1"] }],
+  ["a service's address", { ipAddresses: ["10.0.0.1"] }],
+  ["its second one", { ipAddresses: ["FD00:0::1:1"] }],
+  ["an older node's name", { dnsNames: ["Zero"] }],
+  ["an older node's address", { ipAddresses: ["192.0.2.9"] }],
+  ["one of a node as old", { ipAddresses: ["192.0.2.8"] }],
+])("it says it has %s: not approved", (_, change) => {
+  const aged = (name: string, time: string, ...addresses: string[]): Node => ({
+    metadata: { name, creationTimestamp: `2026-01-01T00:00:0${time}Z` },
+    spec: {},
+    status: {
+      addresses: addresses.map((address) => ({ type: "InternalIP", address })),
+    },
+  });
+  const { dnsNames = [], ipAddresses = [] } = change as Partial<
+    Record<string, string[]>
+  >;
+  const claimed = [...dnsNames, ...ipAddresses];
+  const own = aged("one", "5", "192.0.2.1", ...claimed);
+  const service = {
+    metadata: { name: "kubernetes" },
+    spec: { clusterIP: "10.0.0.1", clusterIPs: ["10.0.0.1", "fd00::1:1"] },
+  };
+  const nodes = [
+    own,
+    aged("zero", "4", "192.0.2.9"),
+    aged("twin", "5", "192.0.2.8"),
+    // Who comes later takes nothing away.
+    aged("late", "6", "192.0.2.1", "one"),
+  ];
+  const holders = { nodes, services: [service] };
+  expect(approved(change as never, own, holders)).toBe(false);
+  expect(approved({}, own, holders)).toBe(true);
+});
