@@ -11,6 +11,7 @@ import type { CertificateSigningRequest } from "../../api/types/certificates-v1.
 import { findCondition } from "../../api/objects/conditions.ts";
 import {
   certificateSigningRequests,
+  endpointSlices,
   nodes,
   services,
   subjectAccessReviews,
@@ -34,7 +35,11 @@ export function createCertificateApprover(
   ]);
   const informer = client.informer(certificateSigningRequests);
   const holders = options.approveServingCertificates
-    ? { nodes: client.informer(nodes), services: client.informer(services) }
+    ? {
+        nodes: client.informer(nodes),
+        services: client.informer(services),
+        slices: client.informer(endpointSlices),
+      }
     : undefined;
   const reconciler = new Reconciler({
     name: "certificatesigningrequest-approving-controller",
@@ -104,6 +109,7 @@ export function createCertificateApprover(
     const others = {
       nodes: holders.nodes.lister.list(),
       services: holders.services.lister.list(),
+      slices: holders.slices.lister.list("default"),
     };
     return mayServe(csr, request, node, others)
       ? "Auto approving a node's serving certificate for its own name and addresses."
@@ -137,7 +143,11 @@ export function createCertificateApprover(
   }
 
   // Nothing is approved before all who have names and addresses are known.
-  if (holders) reconciler.watch(holders.nodes, {}).watch(holders.services, {});
+  if (holders)
+    reconciler
+      .watch(holders.nodes, {})
+      .watch(holders.services, {})
+      .watch(holders.slices, {});
   return reconciler.watch(informer, {
     onAdd: ({ metadata }) => reconciler.queue.add(metadata.name),
     onUpdate: (_, { metadata }) => reconciler.queue.add(metadata.name),

@@ -6,6 +6,7 @@ import { BlockList, isIP } from "node:net";
 import { addressKind } from "../../api/address-kind.ts";
 import type { CertificateRequest } from "../../api/pki/signing-request.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
+import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import type { Node, Service } from "../../api/types/core-v1.ts";
 
 const prefix = "system:node:";
@@ -24,6 +25,8 @@ function sameAddress(one: string, other: string): boolean {
 export interface Holders {
   readonly nodes: readonly Node[];
   readonly services: readonly Service[];
+  /** Those of namespace default: the API servers' addresses are in those of kubernetes. */
+  readonly slices: readonly EndpointSlice[];
 }
 
 /** @param node the one that the requester is; undefined: there is none */
@@ -45,6 +48,11 @@ export function mayServe(
   const taken = [
     ...older.flatMap(namesOf),
     ...holders.services.flatMap(addressesOf),
+    ...holders.slices
+      .filter(isOfApiServers)
+      .flatMap(({ endpoints }) =>
+        (endpoints ?? []).flatMap(({ addresses }) => addresses),
+      ),
   ];
   return (
     dnsNames.every(
@@ -72,6 +80,10 @@ function addressesOf({
   spec: { clusterIP = "", clusterIPs = [] },
 }: Service): string[] {
   return [clusterIP, ...clusterIPs];
+}
+
+function isOfApiServers({ metadata }: EndpointSlice): boolean {
+  return metadata.labels?.["kubernetes.io/service-name"] === "kubernetes";
 }
 
 /** Times are whole seconds: of two nodes of one second neither is the first. */

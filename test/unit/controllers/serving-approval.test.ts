@@ -46,7 +46,7 @@ function approved(
       ...change,
     } as CertificateRequest,
     of,
-    { nodes: [of], services: [], ...holders },
+    { nodes: [of], services: [], slices: [], ...holders },
   );
 }
 
@@ -90,6 +90,7 @@ test.each([
   ["this machine's address", { ipAddresses: ["::ffff:127.0.0.1"] }],
   ["a service's address", { ipAddresses: ["10.0.0.1"] }],
   ["its second one", { ipAddresses: ["FD00:0::1:1"] }],
+  ["an API server's address", { ipAddresses: ["192.0.2.7"] }],
   ["an older node's name", { dnsNames: ["Zero"] }],
   ["an older node's address", { ipAddresses: ["192.0.2.9"] }],
   ["one of a node as old", { ipAddresses: ["192.0.2.8"] }],
@@ -110,6 +111,15 @@ test.each([
     metadata: { name: "kubernetes" },
     spec: { clusterIP: "10.0.0.1", clusterIPs: ["10.0.0.1", "fd00::1:1"] },
   };
+  const slice = (service: string, address: string) => ({
+    metadata: {
+      name: service,
+      labels: { "kubernetes.io/service-name": service },
+    },
+    addressType: "IPv4" as const,
+    endpoints: [{ addresses: [address] }],
+  });
+  const slices = [slice("kubernetes", "192.0.2.7"), slice("db", "192.0.2.1")];
   const nodes = [
     own,
     aged("zero", "4", "192.0.2.9"),
@@ -117,7 +127,7 @@ test.each([
     // Who comes later takes nothing away.
     aged("late", "6", "192.0.2.1", "one"),
   ];
-  const holders = { nodes, services: [service] };
+  const holders = { nodes, services: [service], slices };
   expect(approved(change as never, own, holders)).toBe(false);
   expect(approved({}, own, holders)).toBe(true);
 });
