@@ -6,19 +6,15 @@ import {
   parseCsr,
   type CertificateRequest,
 } from "../../api/pki/signing-request.ts";
-import { isNotFound } from "../../api/errors.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import {
   certificateSigningRequests,
-  endpointSlices,
-  nodes,
-  services,
   subjectAccessReviews,
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
-import { mayServe, nodeOfUser } from "./serving-approval.ts";
+import { ServingApprover } from "./serving-approver.ts";
 import {
   kubeletClientSigner,
   servingSigner,
@@ -29,18 +25,14 @@ export function createCertificateApprover(
   context: ControllerContext,
 ): Controller {
   const { client, clock, options } = context;
+  const serving = options.approveServingCertificates
+    ? new ServingApprover(client)
+    : undefined;
   const approvable = new Set([
     kubeletClientSigner,
-    ...(options.approveServingCertificates ? [servingSigner] : []),
+    ...(serving ? [servingSigner] : []),
   ]);
   const informer = client.informer(certificateSigningRequests);
-  const holders = options.approveServingCertificates
-    ? {
-        nodes: client.informer(nodes),
-        services: client.informer(services),
-        slices: client.informer(endpointSlices),
-      }
-    : undefined;
   const reconciler = new Reconciler({
     name: "certificatesigningrequest-approving-controller",
     context,
@@ -86,33 +78,11 @@ export function createCertificateApprover(
   async function approval(
     csr: CertificateSigningRequest,
   ): Promise<string | undefined> {
-    if (csr.spec.signerName === servingSigner) return servingApproval(csr);
+    if (csr.spec.signerName === servingSigner)
+      return serving?.approval(csr, soundRequest(csr));
     const kind = kindOf(csr);
     return kind && (await mayApprove(csr, kind.subresource))
       ? kind.message
-      : undefined;
-  }
-
-  async function servingApproval(
-    csr: CertificateSigningRequest,
-  ): Promise<string | undefined> {
-    const name = nodeOfUser(csr.spec.username);
-    const request = soundRequest(csr);
-    if (name === undefined || !request || !holders) return undefined;
-    const node = await client
-      .resource(nodes)
-      .get(name)
-      .catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
-    const others = {
-      nodes: holders.nodes.lister.list(),
-      services: holders.services.lister.list(),
-      slices: holders.slices.lister.list("default"),
-    };
-    return mayServe(csr, request, node, others)
-      ? "Auto approving a node's serving certificate for its own name and addresses."
       : undefined;
   }
 
@@ -142,12 +112,7 @@ export function createCertificateApprover(
     return review.status?.allowed === true;
   }
 
-  // Nothing is approved before all who have names and addresses are known.
-  if (holders)
-    reconciler
-      .watch(holders.nodes, {})
-      .watch(holders.services, {})
-      .watch(holders.slices, {});
+  serving?.watchedBy(reconciler);
   return reconciler.watch(informer, {
     onAdd: ({ metadata }) => reconciler.queue.add(metadata.name),
     onUpdate: (_, { metadata }) => reconciler.queue.add(metadata.name),
