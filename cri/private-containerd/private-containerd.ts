@@ -327,37 +327,34 @@ async function launch(
   );
   child.unref();
   await log.close();
-  // Before it starts a shim, which would stay in the cgroup it was born in.
-  if (child.pid !== undefined) await leaveCgroup(options, child.pid);
-
-  const startTicks =
-    child.pid === undefined ? undefined : await processStartTicks(child.pid);
-  const record = {
-    pid: child.pid ?? 0,
-    startTicks: startTicks ?? "",
-    configurationDigest,
-  };
-  // At once, so that the next start finds it even if this process dies now.
-  if (startTicks !== undefined)
-    await writeAtomically(files.record, JSON.stringify(record));
-  const end = performance.now() + (options.startTimeoutMs ?? 15_000);
-  while (ended === undefined && !(await answers(files.socket))) {
-    if (performance.now() > end) ended = "its socket does not answer";
-    else await sleep(5);
-  }
-  if (ended !== undefined || startTicks === undefined) {
+  try {
+    // Before it starts a shim, which would stay in the cgroup it was born in.
+    if (child.pid !== undefined) await leaveCgroup(options, child.pid);
+    const startTicks =
+      child.pid === undefined ? undefined : await processStartTicks(child.pid);
+    const pid = child.pid ?? 0;
+    const record = { pid, startTicks: startTicks ?? "", configurationDigest };
+    // At once, so that the next start finds it even if this process dies now.
+    if (startTicks !== undefined)
+      await writeAtomically(files.record, JSON.stringify(record));
+    const end = performance.now() + (options.startTimeoutMs ?? 15_000);
+    while (ended === undefined && !(await answers(files.socket))) {
+      if (performance.now() > end) ended = "its socket does not answer";
+      else await sleep(5);
+    }
+    if (ended !== undefined || startTicks === undefined)
+      throw new RuntimeError(
+        "unavailable",
+        `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(files.log)}`,
+      );
+    options.logger.info({ containerdPid: pid }, "started a private containerd");
+    return record;
+  } catch (error) {
+    // Without a record no later start finds it, and it keeps the directory's lock.
     child.kill("SIGKILL");
     await fs.rm(files.record, { force: true });
-    throw new RuntimeError(
-      "unavailable",
-      `the private containerd did not start: ${ended ?? "it ended"}\n${await logTail(files.log)}`,
-    );
+    throw error;
   }
-  options.logger.info(
-    { containerdPid: child.pid },
-    "started a private containerd",
-  );
-  return record;
 }
 
 /**
