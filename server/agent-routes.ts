@@ -1,6 +1,7 @@
 // What the node agent's ports serve, over its view of itself. Static pods can be named with their uid in the path, as the
 // reference does: the uid has to be the pod's (or the mirrored file's).
 import type { NodeAgentView } from "../api/contracts.ts";
+import { versionInfo } from "../api/facts/version.ts";
 import {
   metricsContentType,
   metricsText,
@@ -154,6 +155,12 @@ export function agentRoutes(options: AgentRouteOptions): AgentRoute[] {
     ...podRoutes(view),
     ...directoryRoutes(view),
     ...metricRoutes(options),
+    // The reference's agent reports its version in /metrics and its Node alone.
+    {
+      methods: get,
+      pattern: "/version",
+      serve: (request) => request.json(versionInfo),
+    },
     ...healthRoutes(agentHealthChecks(view, options.extraChecks), results),
     {
       methods: get,

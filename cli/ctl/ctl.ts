@@ -156,6 +156,9 @@ export async function runCtl(argv: readonly string[]): Promise<number> {
       (names ??= Promise.all([
         context.http(),
         import("./resource-names.ts"),
+        import("./node-agent.ts").then(({ refuseAgent }) =>
+          refuseAgent(context),
+        ),
       ]).then(([made, { ResourceNames: Names }]) => new Names(made))),
     namespace: async () =>
       (await context.http()).connection.namespace || "default",

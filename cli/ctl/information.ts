@@ -9,6 +9,7 @@ import { UsageError } from "../options/table.ts";
 import { kubernetesVersion, orbitVersion } from "../version.ts";
 import type { CtlCommand } from "./command.ts";
 import { kubeconfigPath } from "./connection.ts";
+import { isNodeAgent, typesOfAgent } from "./node-agent.ts";
 import { columnsText, toYaml } from "./output.ts";
 
 export const versionCommand: CtlCommand = {
@@ -58,7 +59,9 @@ export const apiResourcesCommand: CtlCommand = {
   ],
   run: async (context) => {
     const { values } = context;
-    let types = await (await context.names()).discovered();
+    let types = (await isNodeAgent(context))
+      ? await typesOfAgent(context)
+      : await (await context.names()).discovered();
     if (values.isSet("api-group"))
       types = types.filter(({ group }) => group === values.text("api-group"));
     if (values.isSet("namespaced"))
@@ -106,6 +109,7 @@ export const apiVersionsCommand: CtlCommand = {
   about: "Print the API versions the server serves.",
   options: [],
   run: async (context) => {
+    if (await isNodeAgent(context)) return context.print("v1\n");
     const { groups } = await (
       await context.http()
     ).json<{ groups: { versions: { groupVersion: string }[] }[] }>({
@@ -133,9 +137,10 @@ export const clusterInfoCommand: CtlCommand = {
   run: async (context) => {
     const http = await context.http();
     await http.call({ path: "/version" });
-    context.print(
-      `Kubernetes control plane is running at ${http.base.origin}\n`,
-    );
+    const what = (await isNodeAgent(context))
+      ? "Node agent"
+      : "Kubernetes control plane";
+    context.print(`${what} is running at ${http.base.origin}\n`);
   },
 };
 

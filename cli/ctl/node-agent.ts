@@ -5,6 +5,7 @@ import { ApiError, errors, isNotFound } from "../../api/errors.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlContext } from "./command.ts";
+import { ResourceNames, type ResourceType } from "./resource-names.ts";
 
 /** What the port lists, with the words that mean it. */
 const resources: Readonly<Record<string, readonly string[]>> = {
@@ -40,6 +41,36 @@ function agentResource(word: string): string {
       `a node agent has no "${word}", only ${Object.keys(resources).join(", ")}`,
     );
   return found[0];
+}
+
+/** What this agent lists: pods, and where it has no API server the rest. Only pods can be deleted, and only there. */
+export async function typesOfAgent(
+  context: CtlContext,
+): Promise<ResourceType[]> {
+  const http = await context.http();
+  await http.call({ path: "/pods" });
+  const alone = await http
+    .call({ path: "/directory/services" })
+    .then(() => true)
+    .catch((error: unknown) => {
+      if ((error as ApiError).code !== 404) throw error;
+      return false;
+    });
+  const served = alone ? Object.keys(resources) : ["pods"];
+  const verbs = (resource: string): string[] =>
+    alone && resource === "pods" ? ["delete", "get", "list"] : ["get", "list"];
+  return new ResourceNames(undefined)
+    .builtin()
+    .filter(({ group, resource }) => group === "" && served.includes(resource))
+    .map((type) => ({ ...type, verbs: verbs(type.resource) }));
+}
+
+/** @throws UsageError for a node agent, where the command at hand means nothing */
+export async function refuseAgent(context: CtlContext): Promise<void> {
+  if (await isNodeAgent(context))
+    throw new UsageError(
+      "the server is a node agent: its pods have get, describe, logs, exec, attach, cp, port-forward, top and delete, all else is an API server's",
+    );
 }
 
 /** Of the namespace asked for, or of all; rejects with NotFound when the agent has an API server, which has them. */

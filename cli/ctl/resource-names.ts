@@ -34,7 +34,8 @@ export class ResourceNames {
 
   constructor(private readonly http: CtlHttp | undefined) {}
 
-  #builtin(): readonly ResourceType[] {
+  /** Those of the project's own catalogue; no server is asked. */
+  builtin(): readonly ResourceType[] {
     this.#catalogue ??= builtinCatalogue();
     const catalogue = this.#catalogue;
     return [...catalogue.groupVersions()]
@@ -94,7 +95,7 @@ export class ResourceNames {
   /** A type by a word: plural, singular, short name or kind, each with an optional .group or .version.group. */
   async byWord(word: string): Promise<ResourceType> {
     const found =
-      match(this.#builtin(), word) ??
+      match(this.builtin(), word) ??
       match(await this.discovered().catch(() => []), word);
     if (!found)
       throw new UsageError(`the server doesn't have a resource type "${word}"`);
@@ -105,7 +106,7 @@ export class ResourceNames {
   async byWords(words: string): Promise<ResourceType[]> {
     const types: ResourceType[] = [];
     for (const word of words.split(",")) {
-      const category = this.#builtin().filter(({ categories }) =>
+      const category = this.builtin().filter(({ categories }) =>
         categories.includes(word),
       );
       types.push(
@@ -119,7 +120,7 @@ export class ResourceNames {
     const same = (type: ResourceType): boolean =>
       type.kind === kind && apiVersionOf(type) === apiVersion;
     const found =
-      this.#builtin().find(same) ??
+      this.builtin().find(same) ??
       (await this.discovered().catch(() => [])).find(same);
     if (!found)
       throw new UsageError(

@@ -220,6 +220,20 @@ describe("orbitctl against the agent's port", () => {
     });
   });
 
+  test("tells what it is, and refuses what an API server has", async () => {
+    expect(await ctlText("version")).toMatch(/\nServer Version: v1\.32\./);
+    expect(await ctlText("api-resources", "-o", "wide")).toMatch(
+      /\npods +po +v1 +true +Pod +delete,get,list +all\n(.*\n)*services +svc +v1 +true +Service +get,list +all\n$/,
+    );
+    expect(await ctlText("api-versions")).toBe("v1\n");
+    expect(await ctlText("cluster-info")).toBe(
+      "Node agent is running at https://127.0.0.1:10250\n",
+    );
+    const refused = await ctl("label", "pod", "client-solo", "a=b");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/the server is a node agent: its pods have/);
+  });
+
   test("copies directories and files both ways", async () => {
     const here = path.join(machine.directory, "copies");
     fs.mkdirSync(path.join(here, "in/deep"), { recursive: true });
