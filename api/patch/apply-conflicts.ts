@@ -87,13 +87,13 @@ function orderOf(a: Manager, b: Manager): number {
 /** What is owned by others and would change, in their order. */
 export function conflictsWith(
   managers: Managers,
-  changed: FieldSet,
+  changedOf: (manager: Manager) => FieldSet,
   applier: string,
 ): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const [id, manager] of managers) {
     if (id === applier) continue;
-    for (const path of pathsOf(intersection(manager.set, changed)))
+    for (const path of pathsOf(intersection(manager.set, changedOf(manager))))
       conflicts.push({ manager, path });
   }
   // Stable: the paths of one manager keep their order.

@@ -5,32 +5,45 @@
 import { errors } from "../errors.ts";
 import type { AnyObject } from "../object.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
-import {
-  difference,
-  isEmptySet,
-  union,
-  withoutTree,
-  type FieldSet,
-} from "./field-set.ts";
+import { difference, isEmptySet, union, type FieldSet } from "./field-set.ts";
 import {
   conflictsWith,
   lastApplied,
   refuseConflicts,
 } from "./apply-conflicts.ts";
-import { compare, comparing, type Comparison } from "./comparison.ts";
+import {
+  compare,
+  comparing,
+  withoutPaths,
+  withoutReset,
+  type Comparison,
+} from "./comparison.ts";
 import { copyingJson, sortedKeys } from "./json-value.ts";
 import { sameJson } from "../objects/json-equality.ts";
 import {
   decodeManagers,
   encodingManagers,
   equalManagers,
+  isReset,
   managerId,
+  managersOf,
   stripUnowned,
   timeText,
   type Manager,
   type Managers,
 } from "./managed-fields.ts";
 import { fieldsOfShape } from "./object-shape.ts";
+import {
+  changeFor,
+  changeOf,
+  changesElsewhere,
+  nowhere,
+  pruneElsewhere,
+  prunesElsewhere,
+  type Change,
+  type ChangesByVersion,
+  type OtherVersions,
+} from "./other-versions.ts";
 import type { PatchSchema } from "./patch-schema.ts";
 import type { Steps } from "../queueing/steps.ts";
 import {
@@ -63,6 +76,8 @@ export interface FieldManagement {
    * resource of a kind with a status subresource, [["spec"], …] for /status.
    */
   readonly resetPaths?: readonly (readonly string[])[];
+  /** What is owned in versions of another form. Undefined: there are none, and every manager is compared in the request's. */
+  readonly others?: OtherVersions | undefined;
 }
 
 function withoutManagedFields<T extends AnyObject>(object: Readonly<T>): T {
@@ -77,30 +92,6 @@ function comparable(object: Readonly<AnyObject>): Readonly<AnyObject> {
   const metadata: Partial<AnyObject["metadata"]> = { ...object.metadata };
   (metadata as { managedFields: unknown }).managedFields = undefined;
   return { ...object, metadata: metadata as AnyObject["metadata"] };
-}
-
-function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
-  return (
-    entries?.length === 0 ||
-    (entries?.length === 1 && Object.keys(entries[0]!).length === 0)
-  );
-}
-
-/** A request may bring managedFields of its own; entries it leaves out or spoils are taken from the live object. */
-function managersOf(
-  live: Readonly<AnyObject> | undefined,
-  object: AnyObject,
-  subresource: string,
-): Managers {
-  const stored =
-    decodeManagers(live?.metadata.managedFields) ?? new Map<string, Manager>();
-  if (subresource !== "") return stored;
-  const given = object.metadata.managedFields;
-  if (isReset(given)) return new Map();
-  const known = live?.metadata.managedFields;
-  if (!given || given === known || sameJson(given, known)) return stored;
-  const managers = decodeManagers(given);
-  return managers && managers.size > 0 ? managers : stored;
 }
 
 /** Drops the entries of unknown versions; undefined when one has no version at all: then nothing can be kept. */
@@ -125,41 +116,16 @@ function owned(
   return withoutPaths(stripUnowned(set), resetPaths);
 }
 
-function withoutPaths(
-  set: FieldSet,
-  paths: FieldManagement["resetPaths"] = [],
-): FieldSet {
-  return paths.reduce(
-    (left, path) =>
-      withoutTree(
-        left,
-        path.map((name) => `f:${name}`),
-      ),
-    set,
-  );
-}
-
-/** A field that is reset afterwards is no change. */
-function withoutReset(
-  { added, modified, removed }: Comparison,
-  paths: FieldManagement["resetPaths"],
-): Comparison {
-  return {
-    added: withoutPaths(added, paths),
-    modified: withoutPaths(modified, paths),
-    removed: withoutPaths(removed, paths),
-  };
-}
-
-/** Everyone loses what was changed or removed. */
+/** Everyone loses what was changed or removed in its own version. */
 function dispossess(
   managers: Managers,
-  changed: FieldSet,
-  removed: FieldSet,
+  changes: ChangesByVersion,
+  own: Change,
   except?: string,
 ): Map<string, Manager> {
   const left = new Map<string, Manager>();
   for (const [id, manager] of managers) {
+    const { changed, removed } = changeFor(manager, changes, own);
     const set =
       id === except
         ? manager.set
@@ -199,27 +165,31 @@ export function* updateManagedFields(
   const given = object.metadata.managedFields;
   if (!managers || (live && all.size === 0)) return setEntries(object, []);
   yield;
-  const { added, modified, removed } = withoutReset(
-    yield* comparing(live && comparable(live), comparable(object), management),
-    management.resetPaths,
-  );
-  const changed = union(added, modified);
-  const mine = stripUnowned(changed);
-  if (live && isEmptySet(changed) && isEmptySet(removed)) {
-    const own =
+  const before = live && comparable(live);
+  const after = comparable(object);
+  const whole = yield* comparing(before, after, management);
+  const own = withoutReset(whole, management.resetPaths);
+  const change = changeOf(own);
+  const mine = stripUnowned(change.changed);
+  const changes =
+    before && !isSame(whole)
+      ? yield* changesElsewhere(managers, [before, after], whole, management)
+      : nowhere;
+  if (live && isSame(own) && changes.size === 0) {
+    const ownEntries =
       given &&
       !sameJson(given, live.metadata.managedFields) &&
       !isReset(given) &&
       management.subresource === "";
     return setEntries(
       object,
-      own
+      ownEntries
         ? yield* encodingManagers(managers)
         : (live.metadata.managedFields ?? []),
     );
   }
   yield;
-  const result = dispossess(managers, changed, removed);
+  const result = dispossess(managers, changes, change);
   if (!isEmptySet(mine)) {
     const { manager: name, apiVersion, subresource } = management;
     const operation = "Update";
@@ -313,22 +283,25 @@ export function* applyPatch(
   let next = mergeApplied(base, config, rootField(schema)) as AnyObject;
   if (last) {
     yield;
-    let everyone = wanted;
-    for (const manager of managers.values())
-      everyone = union(everyone, manager.set);
-    yield;
-    next = pruneValue(next, last.set, everyone, rootField(schema)) as AnyObject;
+    next = yield* pruned(next, last, managers, wanted, management);
   }
   yield;
   const whole = yield* comparing(base, next, management);
   const comparison = withoutReset(whole, management.resetPaths);
   yield;
-  const changed = union(comparison.added, comparison.modified);
-  if (!management.force)
-    refuseConflicts(conflictsWith(managers, changed, id), base, management);
+  const change = changeOf(comparison);
+  const changes =
+    live && !isSame(whole)
+      ? yield* changesElsewhere(managers, [base, next], whole, management, id)
+      : nowhere;
+  if (!management.force) {
+    const lost = (manager: Manager): FieldSet =>
+      changeFor(manager, changes, change).changed;
+    refuseConflicts(conflictsWith(managers, lost, id), base, management);
+  }
 
   yield;
-  const result = dispossess(managers, changed, comparison.removed, id);
+  const result = dispossess(managers, changes, change, id);
   if (live && isSame(comparison) && equalManagers(result, before))
     return yield* copyingJson(live as AnyObject);
   // The time is that of the last change of the object, not of who owns it; what is reset afterwards counts as one.
@@ -351,6 +324,28 @@ export function* applyPatch(
   }
   setEntries(object, yield* encodingManagers(result));
   return object;
+}
+
+/** Without what the applier applied last time and no manager owns any more. */
+function* pruned(
+  merged: AnyObject,
+  last: Manager,
+  managers: Managers,
+  wanted: FieldSet,
+  management: FieldManagement,
+): Steps<AnyObject> {
+  const { schema, others } = management;
+  if (others && prunesElsewhere(last, managers, management))
+    return yield* pruneElsewhere(merged, last, managers, {
+      ...management,
+      others,
+    });
+  let everyone = wanted;
+  for (const manager of managers.values())
+    everyone = union(everyone, manager.set);
+  yield;
+  const root = rootField(schema);
+  return pruneValue(merged, last.set, everyone, root) as AnyObject;
 }
 
 /** An object that was never tracked: all it has belongs to "before-first-apply". */

@@ -6,6 +6,7 @@ import { Pace, type Steps } from "../queueing/steps.ts";
 import {
   FieldSetBuilder,
   leaf,
+  withoutTree,
   type FieldPath,
   type FieldSet,
 } from "./field-set.ts";
@@ -242,4 +243,30 @@ function* makingWhole(
       if (pace.isOver()) yield;
     }
   return children.size === 0 ? leaf : { member: true, children };
+}
+
+/** `[["status"]]`: what the strategy sets back, so that no request writes it here. */
+export type ResetPaths = readonly (readonly string[])[];
+
+export function withoutPaths(set: FieldSet, paths: ResetPaths = []): FieldSet {
+  return paths.reduce(
+    (left, path) =>
+      withoutTree(
+        left,
+        path.map((name) => `f:${name}`),
+      ),
+    set,
+  );
+}
+
+/** A field that is reset afterwards is no change. */
+export function withoutReset(
+  { added, modified, removed }: Comparison,
+  paths: ResetPaths | undefined,
+): Comparison {
+  return {
+    added: withoutPaths(added, paths),
+    modified: withoutPaths(modified, paths),
+    removed: withoutPaths(removed, paths),
+  };
 }

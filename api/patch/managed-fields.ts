@@ -2,6 +2,8 @@
 // managers, and the paths that no manager owns.
 import { formatTime } from "../clock.ts";
 import type { FieldError } from "../errors.ts";
+import type { AnyObject } from "../object.ts";
+import { sameJson } from "../objects/json-equality.ts";
 import { fieldErrors } from "../field-errors.ts";
 import type { Steps } from "../queueing/steps.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
@@ -71,6 +73,33 @@ export function decodeManagers(
     managers.set(managerId(decoded), decoded);
   }
   return managers;
+}
+
+/** Does a request ask for no managers at all? */
+export function isReset(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+): boolean {
+  return (
+    entries?.length === 0 ||
+    (entries?.length === 1 && Object.keys(entries[0]!).length === 0)
+  );
+}
+
+/** A request may bring managedFields of its own; entries it leaves out or spoils are taken from the live object. */
+export function managersOf(
+  live: Readonly<AnyObject> | undefined,
+  object: AnyObject,
+  subresource: string,
+): Managers {
+  const stored =
+    decodeManagers(live?.metadata.managedFields) ?? new Map<string, Manager>();
+  if (subresource !== "") return stored;
+  const given = object.metadata.managedFields;
+  if (isReset(given)) return new Map();
+  const known = live?.metadata.managedFields;
+  if (!given || given === known || sameJson(given, known)) return stored;
+  const managers = decodeManagers(given);
+  return managers && managers.size > 0 ? managers : stored;
 }
 
 /** Apply before Update, then by time, name, version, subresource; empty sets are left out. */

@@ -7,6 +7,7 @@ import {
 } from "../../api/catalogue.ts";
 import { conform } from "../../api/codec/conform.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
 import { copyJson } from "../../api/patch/json-value.ts";
 import type {
@@ -168,6 +169,10 @@ function conversionOf(
     return objectSchema.conform!(object, false, nulls).object as AnyObject;
   };
   const { strategy, webhook } = spec.conversion ?? {};
+  const schemaIn = (apiVersion: string): unknown =>
+    spec.versions.find(
+      ({ name }) => name === parseApiVersion(apiVersion).version,
+    )?.schema;
   if (strategy === "Webhook" && webhook)
     return webhookConversion(webhook, spec.names.kind, calls, prune);
   return {
@@ -175,6 +180,12 @@ function conversionOf(
     // Objects are validated afterwards, and what was applied may have nulls to be refused.
     convert: (object, apiVersion) =>
       prune(copyJson({ ...object, apiVersion }), "kept"),
+    ...(spec.versions.length > 1
+      ? {
+          isAlike: (version, other) =>
+            sameJson(schemaIn(version), schemaIn(other)),
+        }
+      : {}),
   };
 }
 

@@ -46,7 +46,7 @@ export function webhookConversion(
   );
   return {
     ...{ mode: "deferred", maxBatch, timeoutMs: batchTimeoutMs },
-    async convert(objects, apiVersion, signal) {
+    async convert(objects, apiVersion, signal, each = false) {
       const refuse = (what: string): never => {
         const { group, version: from } = parseApiVersion(
           objects[0]!.apiVersion ?? "",
@@ -82,7 +82,8 @@ export function webhookConversion(
       const made: AnyObject[] = [];
       for (const [index, converted] of result.entries()) {
         const problem = problemOf(converted, objects[index]!, apiVersion);
-        if (problem) refuse(shownProblem(problem, index, objects.length === 1));
+        if (problem)
+          refuse(shownProblem(problem, index, each || objects.length === 1));
         made.push(prune(converted as AnyObject));
         const paused = pause();
         if (paused) await paused;

@@ -44,6 +44,7 @@ export class Endpoint {
   /** The constant beginning of its JSON that list items leave out: `{"kind":…,"apiVersion":…,`. */
   readonly itemSkip: number;
   #ownBody: BodyType | undefined;
+  readonly #alike = new Map<string, boolean>();
   readonly #places = new Map<string, ServedResource>();
 
   constructor(
@@ -163,6 +164,40 @@ export class Endpoint {
     return !this.stored || this.native
       ? object
       : this.#convert(object, this.stored.apiVersion);
+  }
+
+  /** Objects of any version in another, in order, by as few calls as can be. May give back the same objects. */
+  convertAll(
+    objects: readonly Readonly<AnyObject>[],
+    apiVersion: string,
+  ): MaybePromise<readonly AnyObject[]> {
+    const { conversion } = this.definition;
+    return conversion.mode === "immediate"
+      ? objects.map((object) =>
+          conversion.convert(object as AnyObject, apiVersion),
+        )
+      : this.stored!.converter!.objects(objects, apiVersion);
+  }
+
+  /** Is there a version of the kind that may have another form than this one? */
+  get hasOtherForms(): boolean {
+    const { conversion } = this.definition;
+    return conversion.mode === "deferred" || conversion.isAlike !== undefined;
+  }
+
+  /** Has a version the form of this one, or is it none of the kind's? */
+  isAlike(apiVersion: string): boolean {
+    if (apiVersion === this.apiVersion) return true;
+    let alike = this.#alike.get(apiVersion);
+    if (alike === undefined) {
+      const { conversion } = this.definition;
+      alike =
+        !this.knowsVersion(apiVersion) ||
+        (conversion.mode === "immediate" &&
+          (conversion.isAlike?.(this.apiVersion, apiVersion) ?? true));
+      if (this.knowsVersion(apiVersion)) this.#alike.set(apiVersion, alike);
+    }
+    return alike;
   }
 
   #convert(object: AnyObject, apiVersion: string): MaybePromise<AnyObject> {

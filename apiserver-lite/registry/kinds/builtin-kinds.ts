@@ -83,6 +83,12 @@ function definitionOf(
     conversion: {
       mode: "immediate",
       convert: (object, version) => convertBy(strategy, object, version),
+      ...(strategy.conversions
+        ? {
+            isAlike: (version, other) =>
+              !strategy.conversions![`${version} ${other}`],
+          }
+        : {}),
     },
     storage,
     versions: infos

@@ -97,6 +97,19 @@ export class DeferredConverter {
     return converted!;
   }
 
+  /** Several of them by one call. Rejects with ApiError 500. */
+  async objects(
+    objects: readonly Readonly<AnyObject>[],
+    apiVersion: string,
+  ): Promise<readonly AnyObject[]> {
+    const asked = objects.filter((one) => one.apiVersion !== apiVersion);
+    const converted =
+      asked.length > 0 ? [...(await this.#call(asked, apiVersion, true))] : [];
+    return objects.map((one) =>
+      one.apiVersion === apiVersion ? (one as AnyObject) : converted.shift()!,
+    );
+  }
+
   #target(apiVersion: string): Target {
     let target = this.#targets.get(apiVersion);
     if (!target) {
@@ -160,6 +173,7 @@ export class DeferredConverter {
   async #call(
     objects: readonly Readonly<AnyObject>[],
     apiVersion: string,
+    each = false,
   ): Promise<readonly AnyObject[]> {
     const { conversion, clock } = this;
     const abort = new AbortController();
@@ -172,7 +186,7 @@ export class DeferredConverter {
         });
       });
       const converted = await Promise.race([
-        conversion.convert(objects, apiVersion, abort.signal),
+        conversion.convert(objects, apiVersion, abort.signal, each),
         late,
       ]);
       if (converted.length !== objects.length)

@@ -18,6 +18,8 @@ interface ImmediateConversion {
   readonly mode: "immediate";
   /** Never changes its argument; may return it. */
   convert(object: AnyObject, apiVersion: string): AnyObject;
+  /** Do two versions have one form, so that only the version is another? Absent: all have. */
+  isAlike?(apiVersion: string, other: string): boolean;
 }
 
 /** Conversion that takes its time (a webhook). Objects stay in the version they were stored in until they are read. */
@@ -29,12 +31,13 @@ export interface DeferredConversion {
   readonly timeoutMs: number;
   /**
    * The same objects in another version, in the same order; they may be in several versions. Never changes its
-   * arguments. `signal` is aborted when the time is over.
+   * arguments. `signal` is aborted when the time is over. `each`: errors speak of an object, not of its place in a list.
    */
   convert(
     objects: readonly Readonly<AnyObject>[],
     apiVersion: string,
     signal: AbortSignal,
+    each?: boolean,
   ): Promise<readonly AnyObject[]>;
 }
 

@@ -14,9 +14,9 @@ import {
   admit,
   validateAdmission,
 } from "./call-admission.ts";
+import { manageFields } from "../field-owners.ts";
 import {
   defaultsAfterOwnership,
-  manageFields,
   print,
   refuseProblems,
   setAdmittedDefaults,

@@ -28,7 +28,7 @@ import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
-import { managementOf } from "./write.ts";
+import { managing, type Management } from "../field-owners.ts";
 
 /** Throws ApiError 400, 404, 409, 413, 415, 422. */
 export function patch(
@@ -103,16 +103,25 @@ export function checkIdentity(call: Call, object: AnyObject): void {
 }
 
 /** The live object in the served version, copied, with the configuration applied. Throws what apply throws. */
-export function* applied(
+export function appliedTo(
   call: Call,
   text: PatchText,
   live: Readonly<AnyObject> | undefined,
+): MaybePromise<AnyObject> {
+  return managing(call, (management) => applied(call, text, live, management));
+}
+
+function* applied(
+  call: Call,
+  text: PatchText,
+  live: Readonly<AnyObject> | undefined,
+  management: Management,
 ): Steps<AnyObject> {
   const { apiVersion, info, schema } = call.endpoint;
   const given = (text.value ?? {}) as AnyObject;
   checkTypeMeta(given, apiVersion, info.kind);
   yield;
-  const merged = yield* applyPatch(live, given, managementOf(call));
+  const merged = yield* applyPatch(live, given, management);
   yield;
   reportProblems(call, text);
   const object = schema ? versioned(merged, given, schema) : merged;
@@ -136,7 +145,7 @@ async function apply(call: Call, read: ReadPatch): Promise<Replaced> {
   if (!kind.cache.get(key)) {
     if (call.subresource !== "")
       throw errors.notFound(endpoint.info, call.name);
-    const object = await call.inTurns(applied(call, text, undefined));
+    const object = await appliedTo(call, text, undefined);
     delete object.metadata.resourceVersion;
     return {
       entry: await create(call, object, { applied: true, unauthorized: true }),
@@ -150,7 +159,7 @@ async function apply(call: Call, read: ReadPatch): Promise<Replaced> {
     endpoint.native ? live.raw : endpoint.toServed(live.copy());
   return replace(call, (live) =>
     whenReady(served(live), (before) =>
-      whenReady(call.inTurns(applied(call, text, before)), (merged) =>
+      whenReady(appliedTo(call, text, before), (merged) =>
         whenReady(endpoint.toStored(merged), (object) => ({
           object,
           conditional,

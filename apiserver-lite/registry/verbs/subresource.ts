@@ -14,7 +14,7 @@ import type { CacheEntry } from "../../cache/cache-entry.ts";
 import { Call } from "../call.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { remove } from "./delete.ts";
-import { applied, applyScale, checkIdentity } from "./patch.ts";
+import { appliedTo, applyScale, checkIdentity } from "./patch.ts";
 import {
   changeOf,
   type PatchText,
@@ -111,7 +111,7 @@ export async function patchSubresource(
   for (let attempt = 1; ; attempt++) {
     const current = await readForPatch(call);
     patch ??= finish(read());
-    const changed = patched(call, type, patch, current);
+    const changed = await patched(call, type, patch, current);
     const seen = current.metadata?.resourceVersion;
     const conditional =
       changed.metadata?.resourceVersion !== seen ||
@@ -132,9 +132,9 @@ function patched(
   type: PatchType,
   text: PatchText,
   current: Readonly<AnyObject>,
-): AnyObject {
+): MaybePromise<AnyObject> {
   const copy = copyJson(current) as AnyObject;
-  if (type === "apply") return finish(applied(call, text, copy));
+  if (type === "apply") return appliedTo(call, text, copy);
   // What the handler returned: the parent's kind or one of its own.
   const { apiVersion, kind } = copy as { apiVersion: string; kind: string };
   const { group, version } = parseApiVersion(apiVersion);

@@ -20,10 +20,10 @@ import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
 import { updateAdmission } from "./call-admission.ts";
+import { manageFields } from "../field-owners.ts";
 import {
   changeProblems,
   defaultsAfterOwnership,
-  manageFields,
   print,
   refuseProblems,
   removeObject,

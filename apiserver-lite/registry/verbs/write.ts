@@ -1,13 +1,7 @@
-// The steps that the writing verbs share, called by each in its own order: first defaults, admission, validation and
-// ownership of fields, then the guarded write into the store that makes the entry's bytes with the revision inside.
+// The steps that the writing verbs share, called by each in its own order: first defaults, admission and
+// validation, then the guarded write into the store that makes the entry's bytes with the revision inside.
 import { errors, type FieldError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
-import {
-  updateManagedFields,
-  type FieldManagement,
-} from "../../../api/patch/apply.ts";
-import { copyJson } from "../../../api/patch/json-value.ts";
-import type { PatchSchema } from "../../../api/patch/patch-schema.ts";
 import { StoreError, type WriteResult } from "../../../storage/store.ts";
 import type { AdmissionPlugin } from "../../admission/plugin.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
@@ -16,7 +10,7 @@ import { encodeObject, printing } from "../../../api/codec/object-text.ts";
 import type { PendingEntry } from "../../cache/cached-resource.ts";
 import { entryOf } from "../../cache/entries.ts";
 import type { PartStrategy } from "../../resources/strategy.ts";
-import { largeBytes, type Call } from "../call.ts";
+import type { Call } from "../call.ts";
 import { storeFailure } from "../../resources/store-failure.ts";
 import type { StoredKind } from "../kinds/stored-kind.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
@@ -84,31 +78,6 @@ export function refuseProblems(
   throw errors.invalid({ group, kind }, name, problems);
 }
 
-/** Sets managedFields of an object as it was sent, with defaults; `live` is unset for a create. */
-export function manageFields(
-  call: Call,
-  live: Readonly<AnyObject> | undefined,
-  object: AnyObject,
-): MaybePromise<void> {
-  const { endpoint } = call;
-  if (endpoint.native)
-    return call.inTurns(updateManagedFields(live, object, managementOf(call)));
-  // Fields are owned as the version that was spoken has them.
-  const before = live && endpoint.toServed(copyJson(live) as AnyObject);
-  return whenReady(before, (old) =>
-    whenReady(endpoint.toServed(copyJson(object)), (served) =>
-      whenReady(
-        call.inTurns(updateManagedFields(old, served, managementOf(call))),
-        () => {
-          const { managedFields } = served.metadata;
-          if (managedFields) object.metadata.managedFields = managedFields;
-          else delete object.metadata.managedFields;
-        },
-      ),
-    ),
-  );
-}
-
 /** Makes the text of a large object in turns of its own, so that it is there when the store asks for the object's bytes. */
 export function print(
   call: Call,
@@ -117,33 +86,6 @@ export function print(
   const turn = call.nextTurn();
   if (!turn) return undefined;
   return turn.then(() => call.inTurns(printing(object)));
-}
-
-/** Who manages fields through this call, and which there are. */
-export function managementOf(
-  call: Call,
-): FieldManagement & { readonly force: boolean } {
-  const { endpoint, manager, subresource } = call;
-  return {
-    manager,
-    apiVersion: endpoint.apiVersion,
-    subresource,
-    // A Scale keeps the owners of its parent's field without their times.
-    nowMs: subresource === "scale" ? undefined : call.clock.now(),
-    conflictVersion: subresource === "scale" ? "autoscaling/v1" : undefined,
-    schema: endpoint.schema as PatchSchema | undefined,
-    large: call.bytes > largeBytes,
-    knows: (apiVersion) => endpoint.knowsVersion(apiVersion),
-    resetPaths: resetPathsOf(call),
-    force: call.options.force ?? false,
-  };
-}
-
-function resetPathsOf(call: Call): readonly (readonly string[])[] {
-  const { endpoint, subresource } = call;
-  if (!endpoint.hasStatus) return [];
-  const part = endpoint.part(subresource);
-  return part ? (part.resetPaths ?? [["spec"]]) : [["status"]];
 }
 
 type Written =
