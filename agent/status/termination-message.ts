@@ -3,6 +3,7 @@
 import { open } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { containerRecord } from "../pods/shape/labels.ts";
+import { descriptorPath, openPathFlags } from "../volumes/files/descriptors.ts";
 import type { ContainerLogs } from "../../cri/logs/container-logs.ts";
 import type { ContainerStatus } from "../../cri/runtime.ts";
 
@@ -40,15 +41,25 @@ export async function terminationMessage(
   return log;
 }
 
+/**
+ * Of a regular file alone. The mount may be a sub-path of a volume in which the pod made what it likes: a pipe would hold
+ * one of this process's few threads for good, and a device node, which the pod itself may not open, would be the host's.
+ */
 async function beginning(path: string): Promise<string> {
   try {
-    const handle = await open(path, "r");
+    const place = await open(path, openPathFlags.path | openPathFlags.noFollow);
     try {
-      const buffer = Buffer.alloc(maxFileBytes);
-      const { bytesRead } = await handle.read(buffer, 0, maxFileBytes, 0);
-      return buffer.toString("utf8", 0, bytesRead);
+      if (!(await place.stat()).isFile()) return "";
+      const handle = await open(descriptorPath(place), "r");
+      try {
+        const buffer = Buffer.alloc(maxFileBytes);
+        const { bytesRead } = await handle.read(buffer, 0, maxFileBytes, 0);
+        return buffer.toString("utf8", 0, bytesRead);
+      } finally {
+        await handle.close();
+      }
     } finally {
-      await handle.close();
+      await place.close();
     }
   } catch {
     return "";
