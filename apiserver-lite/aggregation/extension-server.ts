@@ -144,7 +144,8 @@ export class ExtensionServer {
     const { authority } = this.tls;
     const { certificate } = this;
     return (this.#context ??= createSecureContext({
-      ...(authority ? { ca: authority } : {}),
+      // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
+      ...(authority ? { ca: authority, allowPartialTrustChain: true } : {}),
       ...(certificate
         ? { cert: certificate.certificate, key: certificate.key }
         : {}),

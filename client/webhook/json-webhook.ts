@@ -305,7 +305,8 @@ export class JsonWebhook {
     const { tls } = this.connection;
     const { resolve, dial, timeoutMs } = this.options;
     const direct = buildConnector({
-      ...(tls?.ca ? { ca: tls.ca } : {}),
+      // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
+      ...(tls?.ca ? { ca: tls.ca, allowPartialTrustChain: true } : {}),
       ...(tls?.cert ? { cert: tls.cert } : {}),
       ...(tls?.key ? { key: tls.key } : {}),
       ...(tls?.serverName ? { servername: tls.serverName } : {}),
