@@ -8,6 +8,8 @@ export interface MachineShape {
   nodesPerSocket: number;
   coresPerNode: number;
   threads: number;
+  /** That share a cache of level 3; default: those of a node. */
+  coresPerCache?: number;
   /** Of each node. */
   memoryBytes?: number;
   /** Pages of 2 MiB of each node. */
@@ -37,6 +39,16 @@ export function writeMachine(root: string, shape: MachineShape): string {
       write(
         `${topology}/physical_package_id`,
         Math.floor(node / nodesPerSocket),
+      );
+      const cache = `cpu/cpu${cpu}/cache`;
+      write(`${cache}/index0/level`, 1);
+      write(`${cache}/index0/shared_cpu_list`, cpusOf(core).join(","));
+      write(`${cache}/index3/level`, 3);
+      const shared = shape.coresPerCache ?? coresPerNode;
+      const first = core - (core % shared);
+      write(
+        `${cache}/index3/shared_cpu_list`,
+        Array.from({ length: shared }, (_, n) => cpusOf(first + n)).join(","),
       );
     }
   for (let node = 0; node < nodes; node++) {

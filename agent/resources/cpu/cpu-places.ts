@@ -1,8 +1,9 @@
-// Where the CPUs of the machine lie: by core, socket and NUMA node.
+// Where the CPUs of the machine lie: by core, cache, socket and NUMA node.
 import type { Cpu } from "../machine/machine-topology.ts";
 import type { Ids } from "../machine/id-set.ts";
 
-export type Level = "node" | "socket" | "core";
+/** A cache is one of level 3 that less than a whole node shares, else the socket. */
+export type Level = "node" | "socket" | "cache" | "core";
 
 export class CpuPlaces {
   /** Every CPU that is online. */
@@ -11,6 +12,8 @@ export class CpuPlaces {
   readonly sockets: number;
   /** Threads of a core, by the machine's average: cores of one machine have the same number of them. */
   readonly cpusPerCore: number;
+  /** By the machine's average. */
+  readonly cpusPerCache: number;
   /** The two upper levels, the larger one first: a socket of several nodes, or a node of one or more sockets. */
   readonly upper: readonly [Level, Level];
   readonly #byId: ReadonlyMap<number, Cpu>;
@@ -26,6 +29,7 @@ export class CpuPlaces {
     this.#sizes = {
       node: sizes("node"),
       socket: sizes("socket"),
+      cache: sizes("cache"),
       core: sizes("core"),
     };
     this.nodeIds = [...this.#sizes.node.keys()].sort((a, b) => a - b);
@@ -34,6 +38,7 @@ export class CpuPlaces {
       1,
       Math.floor(this.all.length / this.#sizes.core.size),
     );
+    this.cpusPerCache = Math.floor(this.all.length / this.#sizes.cache.size);
     this.upper =
       this.sockets < this.nodeIds.length
         ? ["socket", "node"]
@@ -44,12 +49,12 @@ export class CpuPlaces {
     return this.#byId.has(cpu);
   }
 
-  /** The core, socket or node in which the CPU is. */
+  /** The core, cache, socket or node in which the CPU is. */
   idOf(cpu: number, level: Level): number {
     return this.#byId.get(cpu)![level];
   }
 
-  /** The given CPUs by the core, socket or node in which they are. */
+  /** The given CPUs by the core, cache, socket or node in which they are. */
   group(cpus: Ids, level: Level): Map<number, number[]> {
     const groups = new Map<number, number[]>();
     for (const cpu of cpus) {
@@ -61,7 +66,7 @@ export class CpuPlaces {
     return groups;
   }
 
-  /** Of the given CPUs those in one of the cores, sockets or nodes. */
+  /** Of the given CPUs those in one of the cores, caches, sockets or nodes. */
   within(cpus: Ids, level: Level, ids: Iterable<number>): number[] {
     const wanted = new Set(ids);
     return cpus.filter((cpu) => wanted.has(this.idOf(cpu, level)));

@@ -14,6 +14,8 @@ export interface CpuPolicyOptions {
   readonly alignBySocket: boolean;
   /** Pods without CPUs of their own do not run on reserved ones either. */
   readonly strictReservation: boolean;
+  /** CPUs that share a cache of level 3 before others. */
+  readonly alignByCache: boolean;
 }
 
 const names: Readonly<Record<string, keyof CpuPolicyOptions>> = {
@@ -22,7 +24,16 @@ const names: Readonly<Record<string, keyof CpuPolicyOptions>> = {
   "distribute-cpus-across-cores": "distributeAcrossCores",
   "align-by-socket": "alignBySocket",
   "strict-cpu-reservation": "strictReservation",
+  "prefer-align-cpus-by-uncorecache": "alignByCache",
 };
+
+/** In the reference's order, which its texts have as well. */
+const excluding = [
+  ["full-pcpus-only", "distribute-cpus-across-cores"],
+  ["distribute-cpus-across-numa", "distribute-cpus-across-cores"],
+  ["prefer-align-cpus-by-uncorecache", "distribute-cpus-across-cores"],
+  ["prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"],
+] as const;
 
 /** The one whose gate is on by default. */
 const betaOption = "full-pcpus-only";
@@ -44,10 +55,9 @@ export function parseCpuPolicyOptions(
     distributeAcrossCores: false,
     alignBySocket: false,
     strictReservation: false,
+    alignByCache: false,
   };
   for (const [name, text] of Object.entries(given)) {
-    if (name === "prefer-align-cpus-by-uncorecache")
-      throw new Error(`the CPU Manager Policy option "${name}" is not built`);
     const key = Object.hasOwn(names, name) ? names[name] : undefined;
     if (!key)
       throw new Error(
@@ -65,12 +75,11 @@ export function parseCpuPolicyOptions(
       );
     options[key] = value;
   }
-  if (options.distributeAcrossCores)
-    for (const name of ["full-pcpus-only", "distribute-cpus-across-numa"])
-      if (options[names[name]!])
-        throw new Error(
-          `static policy options ${name} and distribute-cpus-across-cores can not be used at the same time`,
-        );
+  for (const [one, other] of excluding)
+    if (options[names[one]!] && options[names[other]!])
+      throw new Error(
+        `static policy options ${one} and ${other} can not be used at the same time`,
+      );
   return options;
 }
 

@@ -227,11 +227,16 @@ export class StaticCpus implements HintProvider {
 
   #take(free: Ids, count: number): number[] {
     const { places, policy } = this.#options;
-    const spread = policy.distributeAcrossCores;
+    const { distributeAcrossCores, alignByCache } = policy;
+    const preference = distributeAcrossCores
+      ? "spread"
+      : alignByCache
+        ? "caches"
+        : "cores";
     if (!policy.distributeAcrossNodes)
-      return takePacked(places, free, count, spread);
+      return takePacked(places, free, count, preference);
     const group = policy.fullCores ? places.cpusPerCore : 1;
-    return takeDistributed(places, free, count, group, spread);
+    return takeDistributed(places, free, count, group, preference);
   }
 
   /** @throws AdmissionError when whole cores are asked for and can't be had */

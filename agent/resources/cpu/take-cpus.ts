@@ -2,29 +2,37 @@
 // where the fewest are free, so that large free places stay whole. Pure; the order is the reference's.
 //
 // Worked example: one socket with cores {0,4} {1,5} {2,6} {3,7}, CPU 0 taken. Three CPUs: the whole core {1,5}, then one
-// thread from the core with the fewest free: 4. Spread over cores instead: 1, 2, 3.
+// thread from the core with the fewest free: 4. Spread over cores instead: 1, 2, 3. Aligned by caches of level 3, where
+// {0,1,4,5} and {2,3,6,7} share one each: two CPUs are {1,5}, four are {2,3,6,7}.
 import { without, type Ids } from "../machine/id-set.ts";
 import type { CpuPlaces, Level } from "./cpu-places.ts";
+
+/** What comes below whole sockets and nodes: whole cores; threads of different cores; what shares a cache, then cores. */
+type Preference = "cores" | "spread" | "caches";
 
 /** @throws Error when there are fewer than `count` */
 export function takePacked(
   places: CpuPlaces,
   free: Ids,
   count: number,
-  spread = false,
+  preference: Preference = "cores",
 ): number[] {
   checkEnough(free, count);
+  const spread = preference === "spread";
   const taken: number[] = [];
   const left = (): number[] => without(free, taken);
   const depths = spread ? [1, 2] : [1, 2, 3];
   const levels: readonly Level[] = [...places.upper, "core"];
-  for (const depth of depths)
+  for (const depth of depths) {
+    if (depth === 3 && preference === "caches")
+      taken.push(...takeCaches(places, left(), count - taken.length));
     for (const group of nested(places, left(), levels.slice(0, depth))) {
       const level = levels[depth - 1]!;
       const whole = places.size(level, places.idOf(group[0]!, level));
       if (group.length === whole && whole <= count - taken.length)
         taken.push(...group);
     }
+  }
   const socket = levels.indexOf("socket") + 1;
   const rest = nested(
     places,
@@ -33,6 +41,33 @@ export function takePacked(
   );
   taken.push(...rest.flat().slice(0, count - taken.length));
   return taken.sort((a, b) => a - b);
+}
+
+/** Whole caches while as many CPUs are wanted, then the rest from one that has it in whole cores; else less than wanted. */
+function takeCaches(places: CpuPlaces, free: Ids, count: number): number[] {
+  const upTo = places.upper.indexOf("node") + 1;
+  const levels: readonly Level[] = [...places.upper.slice(0, upTo), "cache"];
+  const taken: number[] = [];
+  const left = (): number[] => without(free, taken);
+  for (const [first] of nested(places, free, levels)) {
+    if (count - taken.length >= places.cpusPerCache)
+      for (const group of nested(places, left(), levels)) {
+        const whole = places.size("cache", places.idOf(group[0]!, "cache"));
+        if (group.length === whole && whole <= count - taken.length)
+          taken.push(...group);
+      }
+    const wanted = count - taken.length;
+    if (wanted === 0) break;
+    const cache = [places.idOf(first!, "cache")];
+    const cores = [
+      ...places.group(places.within(left(), "cache", cache), "core"),
+    ].sort(([a], [b]) => a - b);
+    const fitting = cores
+      .slice(0, Math.floor(wanted / places.cpusPerCore))
+      .flatMap(([, cpus]) => cpus);
+    if (fitting.length === wanted) taken.push(...fitting);
+  }
+  return taken;
 }
 
 /**
@@ -45,17 +80,18 @@ export function takeDistributed(
   free: Ids,
   count: number,
   groupSize: number,
-  spread = false,
+  preference: Preference = "cores",
 ): number[] {
-  if (count % groupSize !== 0) return takePacked(places, free, count, spread);
+  if (count % groupSize !== 0)
+    return takePacked(places, free, count, preference);
   checkEnough(free, count);
   if (count === 0) return [];
   const split = chooseSplit(places, free, count, groupSize);
-  if (!split) return takePacked(places, free, count, spread);
+  if (!split) return takePacked(places, free, count, preference);
   const freeOf = places.group(free, "node");
   return [...split]
     .flatMap(([node, wanted]) =>
-      takePacked(places, freeOf.get(node)!, wanted, spread),
+      takePacked(places, freeOf.get(node)!, wanted, preference),
     )
     .sort((a, b) => a - b);
 }

@@ -12,6 +12,8 @@ export interface Cpu {
   readonly core: number;
   readonly socket: number;
   readonly node: number;
+  /** Lowest CPU of those that share the cache of level 3; where a whole node shares it, or there is none: the socket. */
+  readonly cache: number;
 }
 
 export interface MachineNode extends NumaNode {
@@ -42,14 +44,35 @@ export function readMachineTopology(root = "/"): MachineTopology {
       text(join(system, "node", `node${id}`, "cpulist")),
     ))
       nodeOfCpu.set(cpu, id);
+  const nodeOf = (id: number): number => nodeOfCpu.get(id) ?? nodes[0]!.id;
+  const sizes = new Map<number, number>();
+  for (const id of online)
+    sizes.set(nodeOf(id), (sizes.get(nodeOf(id)) ?? 0) + 1);
   return {
     nodes,
-    cpus: online.map((id) => ({
-      id,
-      ...readPlace(join(system, `cpu/cpu${id}/topology`), id),
-      node: nodeOfCpu.get(id) ?? nodes[0]!.id,
-    })),
+    cpus: online.map((id) => {
+      const node = nodeOf(id);
+      const place = readPlace(join(system, `cpu/cpu${id}/topology`), id);
+      const sharing = lastCacheOf(join(system, `cpu/cpu${id}/cache`));
+      const isSplit = sharing.length > 0 && sharing.length !== sizes.get(node);
+      return {
+        id,
+        ...place,
+        node,
+        cache: isSplit ? sharing[0]! : place.socket,
+      };
+    }),
   };
+}
+
+/** The CPUs that share the cache of level 3 or above, rising; none where the kernel shows no such cache. */
+function lastCacheOf(directory: string): number[] {
+  for (const index of readNames(directory, /^index(\d+)$/)) {
+    const cache = join(directory, `index${index}`);
+    if (Number(text(join(cache, "level"))) > 2)
+      return parseCpuList(text(join(cache, "shared_cpu_list")));
+  }
+  return [];
 }
 
 function readPlace(

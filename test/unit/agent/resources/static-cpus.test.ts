@@ -221,6 +221,28 @@ test("with full-pcpus-only no core is shared", async () => {
   });
 });
 
+test("with prefer-align-cpus-by-uncorecache containers keep to a cache, as long as there is room", async () => {
+  const manager = cpus({
+    policy: { "prefer-align-cpus-by-uncorecache": "true" },
+    shape: {
+      ...{ sockets: 1, nodesPerSocket: 1, coresPerNode: 12, threads: 1 },
+      coresPerCache: 4,
+    },
+  });
+  await manager.start();
+  const given: string[] = [];
+  for (const [uid, count] of [
+    ["a", "3"],
+    ["b", "3"],
+    ["c", "2"],
+    ["d", "3"],
+  ] as const) {
+    await allocateAll(manager, podOf(uid, [container("c", count)]));
+    given.push(listOf(manager, uid, "c"));
+  }
+  expect(given).toEqual(["1-3", "4-6", "8-9", "7,10-11"]);
+});
+
 test("reserved CPUs are counted or named, and with strict-cpu-reservation nobody's", async () => {
   expect(formatCpuList(cpus({ reservedCount: 3 }).allocatable())).toBe(
     "2-3,5-7",
@@ -403,6 +425,20 @@ test.each<[Record<string, string>, string]>([
       "distribute-cpus-across-cores": "true",
     },
     "static policy options distribute-cpus-across-numa and distribute-cpus-across-cores can not be used at the same time",
+  ],
+  [
+    {
+      "prefer-align-cpus-by-uncorecache": "true",
+      "distribute-cpus-across-cores": "true",
+    },
+    "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-cores can not be used at the same time",
+  ],
+  [
+    {
+      "prefer-align-cpus-by-uncorecache": "true",
+      "distribute-cpus-across-numa": "true",
+    },
+    "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used at the same time",
   ],
 ])("options %j are refused", (options, message) => {
   expect(() => parseCpuPolicyOptions(options, on)).toThrow(message);

@@ -57,14 +57,31 @@ const twoSockets = {
 /** Four nodes of cores {0,16} …; two nodes a socket. */
 const large = { sockets: 2, nodesPerSocket: 2, coresPerNode: 4, threads: 2 };
 
+/** One node, four caches of four cores without second threads. */
+const ofCaches = {
+  ...{ sockets: 1, nodesPerSocket: 1, coresPerNode: 16, threads: 1 },
+  coresPerCache: 4,
+};
+/** Two sockets, two caches each: {0-1,8-9} {2-3,10-11} and {4-5,12-13} {6-7,14-15}. */
+const ofThreads = {
+  ...{ sockets: 2, nodesPerSocket: 1, coresPerNode: 4, threads: 2 },
+  coresPerCache: 2,
+};
+
 test("the machine is read with unique cores, nodes, memory and distances", () => {
   const machine = readMachineTopology(
     writeMachine(directories(), { ...large, hugepages: 3 }),
   );
   expect(machine.cpus).toHaveLength(32);
   // Its kernel's core_id is 1 in both sockets.
-  expect(machine.cpus[9]).toEqual({ id: 9, core: 9, socket: 1, node: 2 });
-  expect(machine.cpus[25]).toEqual({ id: 25, core: 9, socket: 1, node: 2 });
+  expect(machine.cpus[9]).toEqual({
+    ...{ id: 9, core: 9, socket: 1, node: 2 },
+    cache: 1,
+  });
+  expect(machine.cpus[25]).toEqual({
+    ...{ id: 25, core: 9, socket: 1, node: 2 },
+    cache: 1,
+  });
   expect(machine.nodes[2]).toEqual({
     id: 2,
     memoryBytes: 2 ** 34,
@@ -99,7 +116,30 @@ test.each<[string, MachineShape, string, number, string, string]>([
   const machine = places(shape);
   const free = without(machine.all, parseCpuList(taken));
   expect(formatCpuList(takePacked(machine, free, count))).toBe(packed);
-  expect(formatCpuList(takePacked(machine, free, count, true))).toBe(spread);
+  expect(formatCpuList(takePacked(machine, free, count, "spread"))).toBe(
+    spread,
+  );
+});
+
+test.each<[string, MachineShape, string, number, string]>([
+  ["a cache for as many", ofCaches, "0", 4, "4-7"],
+  ["the rest of one that is begun", ofCaches, "0", 3, "1-3"],
+  ["a whole one and the rest of one", ofCaches, "0", 7, "1-7"],
+  ["the fullest that has enough", ofCaches, "0,4-5", 2, "6-7"],
+  ["one that has enough before cores of two", ofCaches, "0-2,4-5", 3, "8-10"],
+  ["where none has enough: cores", ofCaches, "0-1,4-5,8-9,12-13", 3, "2-3,6"],
+  ["with both threads", ofThreads, "0", 4, "2-3,10-11"],
+  ["the begun core is no two CPUs", ofThreads, "0", 2, "2,10"],
+  ["an odd count: cores, then a thread", ofThreads, "", 3, "0-1,8"],
+  ["a whole socket comes first", ofThreads, "0", 8, "4-7,12-15"],
+  ["caches of both sockets", ofThreads, "0,4", 8, "2-3,6-7,10-11,14-15"],
+  ["caches that a node shares are none", small, "0", 2, "1,5"],
+])("aligned by cache: %s", (_what, shape, taken, count, expected) => {
+  const machine = places(shape);
+  const free = without(machine.all, parseCpuList(taken));
+  expect(formatCpuList(takePacked(machine, free, count, "caches"))).toBe(
+    expected,
+  );
 });
 
 test.each<[string, string, number, number, string]>([
@@ -136,13 +176,18 @@ test("too many are refused", () => {
 
 test("any request on any state of the machine is answered with free CPUs, each once", () => {
   const random = new Random(77);
-  const shapes = [small, twoSockets, large].map(places);
+  const shapes = [small, twoSockets, large, ofCaches, ofThreads].map(places);
   for (let round = 0; round < 600; round++) {
     const machine = random.pick(shapes);
     const free = machine.all.filter(() => random.chance(0.6));
     const count = random.integer(free.length + 1);
     for (const chosen of [
-      takePacked(machine, free, count, random.chance(0.5)),
+      takePacked(
+        machine,
+        free,
+        count,
+        random.pick(["cores", "spread", "caches"]),
+      ),
       takeDistributed(machine, free, count, 1 + random.integer(2)),
     ]) {
       expect(new Set(chosen).size).toBe(count);
