@@ -175,6 +175,12 @@ forward() {
   [ "$on" = 1 ] || echo 1 >|"$1"
 }
 
+# A pod is no router of the node's: what it announces must give the node neither routes nor addresses. Called before the
+# pod's end is up. Where the kernel has no IPv6 there is no such file.
+deaf() {
+  [ ! -e "/proc/sys/net/ipv6/conf/$host/accept_ra" ] || echo 0 >|"/proc/sys/net/ipv6/conf/$host/accept_ra" || :
+}
+
 # A file that is there is another's lease.
 set -C
 [ -d "$leases/by-container" ] || mkdir -p "$leases/by-container" || failed "$leases can't be made"
@@ -237,7 +243,7 @@ route add ::/0 via $gateway6 dev $name"
   routes="$routes,{\"dst\":\"::/0\"}"
   forward /proc/sys/net/ipv6/conf/all/forwarding
 fi
-if ! text=$({ printf '%s\n' "$outside" | ip -batch - && printf '%s\n' "$inside" | ip -n "$namespace" -batch -; } 2>&1); then
+if ! text=$({ printf '%s\n' "$outside" | ip -batch - && deaf && printf '%s\n' "$inside" | ip -n "$namespace" -batch -; } 2>&1); then
   # Only what this call made: a link of that name may be another container's.
   case $text in *"File exists"*"-:1"*) ;; *) ip link del "$host" 2>/dev/null ;; esac
   release

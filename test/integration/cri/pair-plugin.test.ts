@@ -150,6 +150,10 @@ test("addresses, routes and sizes are those that ptp makes", async () => {
       hostMtu: fs
         .readFileSync(`/sys/class/net/${host!.name}/mtu`, "utf8")
         .trim(),
+      // What a pod announces as a router would be believed where the node does not forward IPv6.
+      routers: fs
+        .readFileSync(`/proc/sys/net/ipv6/conf/${host!.name}/accept_ra`, "utf8")
+        .trim(),
       routes: plain(ip("-n", at, "route")),
       onHost: plain(ip("route", "show", four)),
       onHost6: plain(ip("-6", "route", "show", six)).map((line) =>
@@ -166,6 +170,7 @@ test("addresses, routes and sizes are those that ptp makes", async () => {
     prefixes: ["24", "64"],
     mtu: 1400,
     hostMtu: "1400",
+    routers: "0",
   });
   expect(leased()).toEqual([]);
   expect(fs.readdirSync(path.join(leases, "by-container"))).toEqual([]);
