@@ -6,7 +6,7 @@
 // answer; redirects are not followed (the reference follows them: a server could send the API server's requests to where
 // the server itself can't reach). A call is sent again only when the answer asks for it (Retry-After), within the same
 // time limit; one whose connection breaks off may have had its effect.
-import type { Dispatcher, Pool } from "undici";
+import type { buildConnector, Dispatcher, Pool } from "undici";
 import { systemClock, type Clock } from "../../api/clock.ts";
 import { dialedConnector } from "../egress/dialed-connector.ts";
 import type { Dial } from "../egress/egress-dialer.ts";
@@ -18,6 +18,7 @@ import {
   WebhookTimeoutError,
 } from "./call-failure.ts";
 import { statusOf } from "./response-status.ts";
+import { connectorForBundle } from "./self-named-server.ts";
 
 /** `server` is the whole URL that is posted to. */
 export type WebhookConnection = Pick<
@@ -300,20 +301,35 @@ export class JsonWebhook {
     return `${hostname}:${port || usual}`;
   }
 
+  #verifying(
+    connector: (own: buildConnector.BuildOptions) => Connector,
+  ): Connector {
+    const { ca, cert, key, insecureSkipVerify } = this.connection.tls ?? {};
+    const own = { ...(cert ? { cert } : {}), ...(key ? { key } : {}) };
+    if (insecureSkipVerify)
+      return connector({ ...own, rejectUnauthorized: false });
+    const checked = { ...own, rejectUnauthorized: true };
+    if (!ca) return connector(checked);
+    // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
+    const strict = connector({ ...checked, ca, allowPartialTrustChain: true });
+    const open = connector({ rejectUnauthorized: false, maxCachedSessions: 0 });
+    const trusting = (leaf: string) => connector({ ...checked, ca: leaf });
+    return connectorForBundle({ strict, open, trusting }, ca, this.#clock);
+  }
+
   async #createPool(): Promise<Pool> {
     const { Pool, buildConnector } = await import("undici");
     const { tls } = this.connection;
     const { resolve, dial, timeoutMs } = this.options;
-    const direct = buildConnector({
-      // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
-      ...(tls?.ca ? { ca: tls.ca, allowPartialTrustChain: true } : {}),
-      ...(tls?.cert ? { cert: tls.cert } : {}),
-      ...(tls?.key ? { key: tls.key } : {}),
-      ...(tls?.serverName ? { servername: tls.serverName } : {}),
-      rejectUnauthorized: !tls?.insecureSkipVerify,
-      timeout: timeoutMs,
-    });
-    const connect = dial ? dialedConnector(dial, direct) : direct;
+    const connector = (own: buildConnector.BuildOptions): Connector => {
+      const direct = buildConnector({
+        ...(tls?.serverName ? { servername: tls.serverName } : {}),
+        timeout: timeoutMs,
+        ...own,
+      });
+      return dial ? dialedConnector(dial, direct) : direct;
+    };
+    const connect = this.#verifying(connector);
     return new Pool(this.#url.origin, {
       connections: maxConnections,
       keepAliveTimeout: keepAliveMs,
@@ -339,6 +355,8 @@ export class JsonWebhook {
     });
   }
 }
+
+type Connector = buildConnector.connector;
 
 const deadlineText = "context deadline exceeded";
 

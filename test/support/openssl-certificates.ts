@@ -16,7 +16,7 @@ export interface Pair {
   readonly file: string;
 }
 
-/** A certificate with these extensions, signed by the issuer or by itself. `more`: options of `openssl x509`. */
+/** A certificate with these extensions, signed by the issuer or by itself; "" names nothing. `more`: options of `openssl x509`. */
 export type Issue = (
   name: string,
   extensions: string,
@@ -37,7 +37,8 @@ export function issueIn(directory: string): Issue {
       ...["-out", `${file}.key`],
     );
     openssl(
-      ...["req", "-new", "-key", `${file}.key`, "-subj", `/CN=${name}`],
+      ...["req", "-new", "-key", `${file}.key`],
+      ...["-subj", name === "" ? "/" : `/CN=${name}`],
       ...["-out", `${file}.csr`],
     );
     openssl(

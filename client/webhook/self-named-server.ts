@@ -1,0 +1,103 @@
+// Servers whose certificate and whose authority both have an empty name. OpenSSL takes such a certificate for one that
+// signed itself, and refuses it whatever the bundle holds; Go goes by signatures. For just that shape the certificate is
+// verified here against the bundle, and then it, alone, is what OpenSSL trusts for the connection.
+//
+// Invariants: no connection is handed out that OpenSSL and Node's check of names have not verified; the one that fetches
+// the certificate gets no byte of a request and is closed; every new connection verifies the certificate once more.
+// What can't be verified fails with the first connection's error.
+import { X509Certificate } from "node:crypto";
+import { TLSSocket } from "node:tls";
+import type { buildConnector } from "undici";
+import type { Clock } from "../../api/clock.ts";
+import { verifyChain } from "../../api/pki/chain.ts";
+import { splitCertificates } from "../../api/pki/pem.ts";
+
+type Connector = buildConnector.connector;
+type Target = Parameters<Connector>[0];
+type Callback = Parameters<Connector>[1];
+
+const serverUsage = "1.3.6.1.5.5.7.3.1";
+
+/** How OpenSSL refuses it. */
+const refusal = "DEPTH_ZERO_SELF_SIGNED_CERT";
+
+/** Is it of that shape, and from one of these authorities? Never throws. */
+export function isFromBundle(
+  leaf: X509Certificate,
+  authorities: readonly X509Certificate[],
+  nowMs: number,
+): boolean {
+  try {
+    if (leaf.subject || leaf.issuer || leaf.verify(leaf.publicKey))
+      return false;
+  } catch {
+    // Its key or its signature is none that can be checked.
+    return false;
+  }
+  const chain = verifyChain(leaf, { authorities, nowMs, usage: serverUsage });
+  return chain !== undefined;
+}
+
+/** Without what can't be read. */
+function authoritiesIn(bundle: string): X509Certificate[] {
+  return splitCertificates(bundle).flatMap((text) => {
+    try {
+      return [new X509Certificate(text)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+interface Connectors {
+  /** Verifies with the bundle. */
+  readonly strict: Connector;
+  /** Verifies nothing, and shows no client certificate. */
+  readonly open: Connector;
+  /** Verifies with this certificate (PEM) alone. */
+  readonly trusting: (certificate: string) => Connector;
+}
+
+/** @param bundle PEM */
+export function connectorForBundle(
+  { strict, open, trusting }: Connectors,
+  bundle: string,
+  clock: Clock,
+): Connector {
+  let authorities: readonly X509Certificate[] | undefined;
+  const trusted = () => (authorities ??= authoritiesIn(bundle));
+  let known: { leaf: X509Certificate; connect: Connector } | undefined;
+  const isGood = (leaf: X509Certificate): boolean =>
+    isFromBundle(leaf, trusted(), clock.now());
+  const meet = (target: Target, callback: Callback): void =>
+    strict(target, (...result) => {
+      const [error] = result;
+      if (!error || (error as NodeJS.ErrnoException).code !== refusal)
+        return callback(...result);
+      open(target, (_, socket) => {
+        const leaf = shownBy(socket);
+        if (!leaf || !isGood(leaf)) return callback(...result);
+        const connect = trusting(leaf.toString());
+        known = { leaf, connect };
+        connect(target, callback);
+      });
+    });
+  return (target, callback) => {
+    if (!known || !isGood(known.leaf)) return meet(target, callback);
+    known.connect(target, (...result) => {
+      const [error] = result;
+      if (!error) return callback(...result);
+      // It may have another certificate now.
+      known = undefined;
+      meet(target, callback);
+    });
+  };
+}
+
+/** Closes the connection. */
+function shownBy(socket: unknown): X509Certificate | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  const leaf = socket.getPeerX509Certificate();
+  socket.destroy();
+  return leaf;
+}
