@@ -18,6 +18,8 @@ export interface PodUsage {
   containers: readonly ContainerUsage[];
   /** emptyDir volumes on the disk, by volume name. */
   emptyDirs: ReadonlyMap<string, DiskUsage>;
+  /** Files of the agent's that the containers write: the hosts file, the last messages. */
+  agentFiles: DiskUsage;
   processes: number;
 }
 
@@ -35,6 +37,7 @@ export interface EvictablePod {
 export const noUsage: PodUsage = {
   containers: [],
   emptyDirs: new Map(),
+  agentFiles: { bytes: 0, inodes: 0 },
   processes: 0,
 };
 
@@ -61,7 +64,7 @@ export function podStorage(
   let sum = 0;
   for (const container of usage.containers)
     sum += containerStorage(container, unit, share);
-  if (share !== "writable layers")
-    for (const volume of usage.emptyDirs.values()) sum += volume[unit];
-  return sum;
+  if (share === "writable layers") return sum;
+  for (const volume of usage.emptyDirs.values()) sum += volume[unit];
+  return sum + usage.agentFiles[unit];
 }

@@ -1,5 +1,6 @@
-// What pods use, for eviction: memory and writable layers from the runtime, processes from the pod's cgroup, logs and
-// emptyDir volumes by reading their directories. Only asked for while the node is short or a pod has limits of its own.
+// What pods use, for eviction: memory and writable layers from the runtime, processes from the pod's cgroup, logs, emptyDir
+// volumes and the agent's files that containers write by reading their directories. Only asked for while the node is short or a pod has limits of its own.
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
@@ -13,7 +14,10 @@ import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
 import { podLogDirectory } from "../pods/shape/pod-names.ts";
-import { directoryUsage } from "../volumes/files/directory-usage.ts";
+import {
+  blockBytes,
+  directoryUsage,
+} from "../volumes/files/directory-usage.ts";
 import { emptyDirPath } from "../volumes/types/empty-dir.ts";
 
 const nothing: DiskUsage = { bytes: 0, inodes: 0 };
@@ -47,7 +51,8 @@ export async function podUsage(
           await directoryUsage(emptyDirPath(config, uid, name)),
         );
     const { processes = 0 } = await cgroups.podUsage(pod);
-    usage.set(uid, { containers, emptyDirs, processes });
+    const agentFiles = disk ? await agentFilesUsage(config, uid) : nothing;
+    usage.set(uid, { containers, emptyDirs, agentFiles, processes });
   }
   return usage;
 }
@@ -69,5 +74,21 @@ async function containerUsage(
     logs: disk
       ? await directoryUsage(join(podLogDirectory(config, pod), name))
       : nothing,
+  };
+}
+
+/** They lie on the node's disk, and a container may write as much into them as it likes. */
+async function agentFilesUsage(
+  { rootDirectory }: AgentConfig,
+  uid: string,
+): Promise<DiskUsage> {
+  const directory = join(rootDirectory, "pods", uid);
+  const hosts = await lstat(join(directory, "etc-hosts")).catch(
+    () => undefined,
+  );
+  const messages = await directoryUsage(join(directory, "containers"));
+  return {
+    bytes: messages.bytes + (hosts ? hosts.blocks * blockBytes : 0),
+    inodes: messages.inodes + (hosts ? 1 : 0),
   };
 }

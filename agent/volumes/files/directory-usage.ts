@@ -7,7 +7,8 @@ interface DirectoryUsage {
   readonly inodes: number;
 }
 
-const blockBytes = 512;
+/** Of `blocks` in what stat says. */
+export const blockBytes = 512;
 /** Of all files and directories below, each inode once; what vanishes meanwhile counts nothing. */
 export async function directoryUsage(path: string): Promise<DirectoryUsage> {
   const seen = new Set<number>();

@@ -68,6 +68,7 @@ const using = (
     },
   ],
   emptyDirs: new Map(),
+  agentFiles: { bytes: 0, inodes: 0 },
   processes,
 });
 
@@ -343,6 +344,7 @@ const cache: Volume = { name: "cache", emptyDir: { sizeLimit: "1Mi" } };
 const withCache = (bytes: number): PodUsage => ({
   containers: [],
   emptyDirs: new Map([["cache", { bytes, inodes: 1 }]]),
+  agentFiles: { bytes: 0, inodes: 0 },
   processes: 0,
 });
 

@@ -190,6 +190,7 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
         {
           containers: [],
           emptyDirs: new Map([["v", { bytes, inodes: 1 }]]),
+          agentFiles: { bytes: 0, inodes: 0 },
           processes: 0,
         },
         false,
