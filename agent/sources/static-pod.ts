@@ -7,7 +7,7 @@ import {
   type Defaulter,
 } from "../../api/defaults.ts";
 import { formatTime } from "../../api/clock.ts";
-import { dnsSubdomainProblems } from "../../api/names.ts";
+import { dnsLabelProblems, dnsSubdomainProblems } from "../../api/names.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { FieldProblems } from "./manifest-reader.ts";
 import {
@@ -27,6 +27,9 @@ interface StaticPodOptions {
   /** Gate PodLevelResources; false: the field is dropped. */
   podLevelResources: boolean;
 }
+
+/** Any name of a file will do; 128 characters leave room for what is put before and behind it. */
+const plainUid = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
 /** Made with the first pod that needs it. */
 let withPodLevel: Defaulter | undefined;
@@ -102,6 +105,16 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
   else
     for (const problem of dnsSubdomainProblems(metadata.name))
       add("metadata.name", `Invalid value: "${metadata.name}": ${problem}`);
+  // Directories and files of the agent's are named by these.
+  const { namespace, uid } = metadata;
+  if (namespace)
+    for (const problem of dnsLabelProblems(namespace))
+      add("metadata.namespace", `Invalid value: "${namespace}": ${problem}`);
+  if (uid && !plainUid.test(uid))
+    add(
+      "metadata.uid",
+      `Invalid value: ${JSON.stringify(uid)}: must be letters, digits, '-', '_' and '.' and begin with a letter or digit`,
+    );
   const spec = (pod.spec ?? {}) as Partial<Pod["spec"]>;
   const lists = {
     "spec.initContainers": spec.initContainers ?? [],
@@ -117,6 +130,12 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
       if (!container.name) add(`${field}.name`, "Required value");
       else if (names.has(container.name))
         add(`${field}.name`, `Duplicate value: "${container.name}"`);
+      else
+        for (const problem of dnsLabelProblems(container.name))
+          add(
+            `${field}.name`,
+            `Invalid value: "${container.name}": ${problem}`,
+          );
       names.add(container.name);
       if (!container.image) add(`${field}.image`, "Required value");
       (container.volumeMounts ?? []).forEach((mount, mountIndex) => {
@@ -129,6 +148,12 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
     });
   (spec.volumes ?? []).forEach((volume, index) => {
     if (!volume.name) add(`spec.volumes[${index}].name`, "Required value");
+    else
+      for (const problem of dnsLabelProblems(volume.name))
+        add(
+          `spec.volumes[${index}].name`,
+          `Invalid value: "${volume.name}": ${problem}`,
+        );
   });
   return problems;
 }
