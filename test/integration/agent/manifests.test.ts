@@ -204,12 +204,12 @@ test("a pod that the API server's rules refuse is reported with file and line, a
     onProblem: (_file, message) =>
       problems.push(message.replaceAll(directory, "DIR")),
     validateSpec: (field, spec) =>
-      spec.containers[0]!.name === "A_"
+      spec.containers[0]!.name === "refused"
         ? [{ field: `${field}.containers[0].name`, detail: "Invalid value" }]
         : [],
   });
   await write("good.yaml", pod("good"));
-  await write("bad.yaml", pod("bad").replace("name: a\n", "name: A_\n"));
+  await write("bad.yaml", pod("bad").replace("name: a\n", "name: refused\n"));
   await source.start();
   await eventually(() => problems.length > 0, { what: "the report" });
   expect(problems).toEqual([
