@@ -5,6 +5,7 @@ import { RuntimeError, type Runtime } from "../runtime.ts";
 import { grpcStatusText } from "../../grpc/channel.ts";
 import { causeCode, type Connection } from "./connection.ts";
 import {
+  configurationOf,
   containerStats,
   containerStatus,
   containerSummary,
@@ -54,6 +55,19 @@ async function refuseBefore(
   );
 }
 
+/** With CDI turned off, as it is in containerd 1.7 unless its configuration says otherwise, the devices are left out. */
+async function refuseWithoutCdi(connection: Connection): Promise<void> {
+  await refuseBefore(connection, [1, 7], "CDI devices");
+  const { enableCDI } = configurationOf(
+    await connection.call("Status", { verbose: true }),
+  );
+  if (enableCDI === false)
+    throw new RuntimeError(
+      "unsupported",
+      "the runtime's configuration turns CDI devices off: enable_cdi is false",
+    );
+}
+
 /** A failure has the form of gRPC, for which the reference's clients look. */
 async function checkpoint(
   connection: Connection,
@@ -100,8 +114,7 @@ export function containerCalls({
 
   return {
     async createContainer(sandboxId, config, sandbox) {
-      if (config.cdiDevices?.length)
-        await refuseBefore(connection, [1, 7], "CDI devices");
+      if (config.cdiDevices?.length) await refuseWithoutCdi(connection);
       if (config.mounts.some(({ image }) => image))
         await refuseBefore(connection, [2, 1], "image volumes");
       const { container_id } = await connection.call(

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { buildSandboxImage } from "../sandbox-image/image.ts";
+import { configurationOf } from "./answers.ts";
 import type { Connection } from "./connection.ts";
 import { normalizeImageName } from "../images/image-names.ts";
 import { importImageArchive } from "./image-import.ts";
@@ -13,17 +14,12 @@ import { leaseId } from "./lease-id.ts";
 async function configuredSandboxImage(
   connection: Connection,
 ): Promise<string | undefined> {
-  const { info } = await connection.call("Status", { verbose: true });
-  try {
-    const config = JSON.parse(info["config"] ?? "{}") as {
-      sandboxImage?: unknown;
-    };
-    return typeof config.sandboxImage === "string" && config.sandboxImage !== ""
-      ? config.sandboxImage
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const { sandboxImage } = configurationOf(
+    await connection.call("Status", { verbose: true }),
+  );
+  return typeof sandboxImage === "string" && sandboxImage !== ""
+    ? sandboxImage
+    : undefined;
 }
 
 export async function ensureSandboxImage(

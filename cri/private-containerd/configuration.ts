@@ -76,6 +76,7 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
   tolerate_missing_hugetlb_controller = true
   disable_hugetlb_controller = true
   max_concurrent_downloads = 3
+  enable_cdi = true
 
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${quoted(options.cniBinaryDirectory)}

@@ -1,5 +1,7 @@
 // Network policies in the kernel: policies, pods and namespaces of an API server, pods and other machines in network
 // namespaces, real connections. What must be allowed is said by an evaluator of its own (test/support/policy-oracle.ts).
+import * as fs from "node:fs";
+import * as os from "node:os";
 import { pino } from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import { metricsText } from "../../../api/metrics/family.ts";
@@ -512,9 +514,17 @@ function linkOf(address: string): string {
   return route!.dev;
 }
 
-test.each([
+// Kernels before 6.2 rename no link that is up.
+const [major = 0, minor = 0] = os.release().split(".").map(Number);
+const canRename = major > 6 || (major === 6 && minor >= 2);
+
+test.each<[string, string | undefined]>([
   ["a link of any name", undefined],
-  ["a link of our own network plug-in", `${pairLinkPrefix}01234567`],
+  ...(canRename
+    ? ([
+        ["a link of our own network plug-in", `${pairLinkPrefix}01234567`],
+      ] satisfies [string, string][])
+    : []),
 ])(
   "what a pod sends with another's address is dropped: %s",
   async (_, name) => {
@@ -616,7 +626,9 @@ test("pods on a bridge", async () => {
     address: "10.42.0.3",
     gateway,
   });
-  other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
+  // Without the module br_netfilter there is no such setting, and what it forbids never happens.
+  if (fs.existsSync("/proc/sys/net/bridge"))
+    other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
   await one.serve("tcp", 80);
   const there = podsPolicies(other, "orbit-bridged");
   const connect = (waitMs = glanceMs): Promise<string> =>

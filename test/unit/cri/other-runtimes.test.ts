@@ -57,16 +57,21 @@ test("an import is refused by name", async () => {
 });
 
 /** containerCalls on a runtime of that version; what it was asked for is kept. */
-function callsOf(runtime_name: string, runtime_version: string) {
+function callsOf(
+  runtime_name: string,
+  runtime_version: string,
+  info: Readonly<Record<string, string>> = {},
+) {
   const asked: string[] = [];
   const calls = containerCalls({
     connection: {
       call(name: string) {
         asked.push(name);
         return Promise.resolve(
-          name === "Version"
-            ? { runtime_name, runtime_version }
-            : { container_id: "c" },
+          {
+            Version: { runtime_name, runtime_version },
+            Status: { info },
+          }[name] ?? { container_id: "c" },
         );
       },
     } as never,
@@ -81,10 +86,10 @@ function callsOf(runtime_name: string, runtime_version: string) {
   const config = { env: [], devices: [], security: {} };
   return {
     asked,
-    create: (given = mounts) =>
+    create: (given = mounts, cdiDevices: readonly string[] = []) =>
       calls.createContainer(
         "s",
-        { ...config, mounts: given } as never,
+        { ...config, mounts: given, cdiDevices } as never,
         { security: {}, portMappings: [] } as never,
       ),
   };
@@ -110,4 +115,29 @@ test.each([
   ["cri-o", "1.31.0"],
 ])("%s %s is", async (name, version) => {
   expect(await callsOf(name, version).create()).toBe("c");
+});
+
+test.each<[string, Record<string, string>, string]>([
+  ["1.6.20", {}, "containerd 1.6.20 does not support CDI devices: 1.7"],
+  ["1.7.24", { config: '{"enableCDI":false}' }, "enable_cdi is false"],
+])(
+  "containerd %s %j gets no CDI devices, which it would leave out",
+  async (version, info, message) => {
+    const { asked, create } = callsOf("containerd", version, info);
+    await expect(create([], ["example.com/gpu=a"])).rejects.toMatchObject({
+      code: "unsupported",
+      message: expect.stringContaining(message) as string,
+    });
+    expect(asked).not.toContain("CreateContainer");
+  },
+);
+
+test.each<[string, string, Record<string, string>]>([
+  ["containerd", "1.7.24", { config: '{"enableCDI":true}' }],
+  ["containerd", "2.1.9", { config: "{}" }],
+  ["containerd", "2.1.9", {}],
+  ["cri-o", "1.31.0", { config: "[crio]" }],
+])("%s %s %j does", async (name, version, info) => {
+  const { create } = callsOf(name, version, info);
+  expect(await create([], ["example.com/gpu=a"])).toBe("c");
 });
