@@ -2,7 +2,6 @@
 // follows the API is brought up to date when it is said to be outdated, and every 20 s. What a volume is, its plug-in knows (volume-plugin.ts); here is when
 // it is mounted and refreshed, fsGroup, and the removal of everything a pod had. Only root can pass the directories above
 // the volumes.
-import { rm } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
@@ -15,6 +14,7 @@ import type { VolumeMetrics } from "./volume-metrics.ts";
 import { devicesOf, mountsOf, type MountedImages } from "./container-mounts.ts";
 import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
+import { removeTree } from "./files/remove-tree.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { MemoryDirectory } from "./payload/memory-directory.ts";
@@ -200,7 +200,7 @@ export class VolumeManager {
       if (left !== undefined) throw new Error(`${left} is still mounted`);
     }
     await this.#memory.remove(uid);
-    await rm(volumesDirectory(config, uid), { recursive: true, force: true });
+    await removeTree(volumesDirectory(config, uid));
     this.#pods.delete(uid);
     this.#options.objects.release(uid);
     this.#options.metrics?.forget(uid);

@@ -13,6 +13,7 @@ import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { makeDirectory } from "../../../cri/directories.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
+import { removeTree } from "../../volumes/files/remove-tree.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
 
 export class HostFiles {
@@ -167,6 +168,6 @@ export class HostFiles {
   }
 
   async removePodDirectory(uid: string): Promise<void> {
-    await rm(this.podDirectory(uid), { recursive: true, force: true });
+    await removeTree(this.podDirectory(uid));
   }
 }

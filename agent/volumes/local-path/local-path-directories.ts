@@ -4,7 +4,7 @@
 // A directory is removed only when the API server says that the volume does not exist: an error of any kind keeps it.
 // Without an API server it is removed when the volume went while this agent ran, by its reclaim policy, and did not come
 // back for a minute: a manifest is soon moved, and a directory of manifests that is not there at a start says nothing.
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
@@ -13,6 +13,7 @@ import type { Client } from "../../../client/client.ts";
 import { persistentVolumes } from "../../../client/resources.ts";
 import { mountsBelow } from "../files/mounts.ts";
 import { ensurePrivateDirectory } from "../files/private-directories.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 
 interface LocalPathOptions {
@@ -127,7 +128,7 @@ export class LocalPathDirectories {
       if ((await mountsBelow(path)).length > 0) continue;
       // It may have come back meanwhile.
       if (!client && !this.#isGone(name)) continue;
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path);
       logger.info({ volume: name }, "removed the directory of a volume");
     }
     for (const name of this.#gone.keys())

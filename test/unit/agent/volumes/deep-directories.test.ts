@@ -1,0 +1,54 @@
+// Directories in directories, deeper than any path: a container makes them, and root still counts and removes them.
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { directoryUsage } from "../../../../agent/volumes/files/directory-usage.ts";
+import { removeTree } from "../../../../agent/volumes/files/remove-tree.ts";
+import { useTempDirectories } from "../../../support/temp-directory.ts";
+
+const directories = useTempDirectories();
+
+/** As a shell in a container does it, one directory at a time, with a file of 1 MiB in the last one. */
+function makeDeep(root: string, levels: number): void {
+  const name = "d".repeat(200);
+  const chunk = Array.from({ length: 10 }, () => name).join("/");
+  // Each part is made in a directory of its own and then moved below the one before it.
+  let inner: string | undefined;
+  for (let made = 0; made < levels; made += 10) {
+    const top = path.join(root, `part-${made}`);
+    fs.mkdirSync(path.join(top, chunk), { recursive: true });
+    if (inner === undefined)
+      fs.writeFileSync(path.join(top, chunk, "big"), Buffer.alloc(1 << 20));
+    else fs.renameSync(inner, path.join(top, chunk, "next"));
+    inner = top;
+  }
+}
+
+test("what lies deeper than a path reaches is counted", async () => {
+  const root = directories();
+  makeDeep(root, 60);
+  const { bytes, inodes } = await directoryUsage(root);
+  expect(bytes).toBeGreaterThanOrEqual(1 << 20);
+  expect(inodes).toBe(60 + 6 + 1);
+  await removeTree(root);
+});
+
+test("it is removed with all that is below, and nothing that links in it name", async () => {
+  const root = directories();
+  const kept = path.join(directories(), "kept");
+  fs.mkdirSync(kept);
+  fs.writeFileSync(path.join(kept, "file"), "of the host");
+  makeDeep(root, 60);
+  fs.symlinkSync(kept, path.join(root, "link"));
+  await removeTree(root);
+  expect(fs.existsSync(root)).toBe(false);
+  expect(fs.readFileSync(path.join(kept, "file"), "utf8")).toBe("of the host");
+  await removeTree(root);
+});
+
+test("depth without end is more than any limit", async () => {
+  const root = directories();
+  makeDeep(root, 1200);
+  expect((await directoryUsage(root)).bytes).toBeGreaterThan(2 ** 50);
+  await removeTree(root);
+  expect(fs.existsSync(root)).toBe(false);
+});
