@@ -11,6 +11,7 @@ import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { Dial } from "../../client/egress/egress-dialer.ts";
 import type { Logger } from "pino";
 import type { Transport } from "../../client/transport.ts";
+import { noIdentityFields, type IdentityFields } from "../proxy/headers.ts";
 import { Tunnels } from "../proxy/tunnels.ts";
 import type { RequestInfo } from "../request/request-info.ts";
 import type { ClusterState } from "../resources/state.ts";
@@ -44,10 +45,7 @@ export interface AggregationOptions {
   /** Default true. */
   readonly rejectForwardingRedirect?: boolean;
   /** Header fields, in lower case, by which front proxies name users to this server. */
-  readonly identityFields?: {
-    readonly names: readonly string[];
-    readonly prefixes: readonly string[];
-  };
+  readonly identityFields?: IdentityFields;
   /** Of upgraded connections, in each direction; 0: no limit. */
   readonly maxBytesPerSecond?: number;
   /** How connections leave; undefined: directly. */
@@ -113,7 +111,7 @@ export class Aggregator {
       tracer: parts.tracer,
       tunnels: this.#tunnels,
       withUid,
-      ownIdentity: options.identityFields ?? { names: [], prefixes: [] },
+      ownIdentity: options.identityFields ?? noIdentityFields,
       rejectRedirects: options.rejectForwardingRedirect ?? true,
     });
   }

@@ -13,7 +13,11 @@ import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { Place } from "./extension-server.ts";
 import type { HttpRequest } from "../serving/http-request.ts";
 import { PlainAnswer } from "../request/route.ts";
-import { requestHeaders, responseHeaders } from "../proxy/headers.ts";
+import {
+  requestHeaders,
+  responseHeaders,
+  type IdentityFields,
+} from "../proxy/headers.ts";
 import type { Tunnels } from "../proxy/tunnels.ts";
 import type { ExtensionServer } from "./extension-server.ts";
 import { identityHeaders } from "./identity-headers.ts";
@@ -23,11 +27,7 @@ interface ExtensionProxyOptions {
   readonly tunnels: Tunnels;
   /** Say the UID of who asks too. */
   readonly withUid: boolean;
-  /** Header fields, in lower case, by which front proxies name users to this server: names, and beginnings of names. */
-  readonly ownIdentity: {
-    readonly names: readonly string[];
-    readonly prefixes: readonly string[];
-  };
+  readonly ownIdentity: IdentityFields;
   readonly rejectRedirects: boolean;
   /** Undefined: nothing is traced. */
   readonly tracer?: Tracer | undefined;
@@ -224,13 +224,8 @@ export class ExtensionProxy {
       exchange.headers,
       upgrading,
       exchange.peer.remoteAddress,
+      ownIdentity,
     );
-    for (const name of Object.keys(headers))
-      if (
-        ownIdentity.names.includes(name) ||
-        ownIdentity.prefixes.some((prefix) => name.startsWith(prefix))
-      )
-        delete headers[name];
     if (!upgrading) headers["x-forwarded-uri"] = forwardedPath(exchange.url);
     const host = exchange.headers.host ?? exchange.headers[":authority"];
     if (!upgrading && host) headers["x-forwarded-host"] = host;

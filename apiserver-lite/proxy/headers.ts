@@ -25,11 +25,32 @@ function namedByConnection({ connection }: IncomingHttpHeaders): Set<string> {
   );
 }
 
-/** @param upgrading keep what makes the upgrade */
+/** Header fields, in lower case, by which front proxies name users to this server: names, and beginnings of names. */
+export interface IdentityFields {
+  readonly names: readonly string[];
+  readonly prefixes: readonly string[];
+}
+
+export const noIdentityFields: IdentityFields = { names: [], prefixes: [] };
+
+/** What a client says in these would look to the next server as if this one vouched for it. */
+function namesUser(name: string, { names, prefixes }: IdentityFields): boolean {
+  return (
+    name.startsWith("x-remote-") ||
+    names.includes(name) ||
+    prefixes.some((prefix) => name.startsWith(prefix))
+  );
+}
+
+/**
+ * @param upgrading keep what makes the upgrade
+ * @param identity what names users besides X-Remote-*
+ */
 export function requestHeaders(
   headers: IncomingHttpHeaders,
   upgrading: boolean,
   remoteAddress: string,
+  identity: IdentityFields,
 ): OutgoingHttpHeaders {
   const passed: OutgoingHttpHeaders = {};
   const own = namedByConnection(headers);
@@ -42,7 +63,7 @@ export function requestHeaders(
       name.startsWith("impersonate-")
     )
       continue;
-    if (CREDENTIALS.has(name) || name.startsWith("x-remote-")) continue;
+    if (CREDENTIALS.has(name) || namesUser(name, identity)) continue;
     if (
       HOP_BY_HOP.has(name) &&
       !(upgrading && (name === "upgrade" || name === "connection"))

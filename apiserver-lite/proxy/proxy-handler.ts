@@ -18,7 +18,12 @@ import type {
 } from "./connect-handler.ts";
 import { readAgent } from "./agent-reader.ts";
 import { dialError, Dialer, type DialerOptions } from "./dialer.ts";
-import { requestHeaders, responseHeaders } from "./headers.ts";
+import {
+  noIdentityFields,
+  requestHeaders,
+  responseHeaders,
+  type IdentityFields,
+} from "./headers.ts";
 import type { ProxyPlace } from "./links.ts";
 import { sendLog } from "./log-socket.ts";
 import { throughProxy } from "./page-transform.ts";
@@ -33,6 +38,8 @@ interface ProxyHandlerOptions extends DialerOptions {
   readonly addressTypes?: readonly string[];
   /** Of each connection in each direction; 0 or undefined: no limit. */
   readonly maxBytesPerSecond?: number;
+  /** By which front proxies name users to this server, besides X-Remote-*: never passed on. */
+  readonly identityFields?: IdentityFields | undefined;
 }
 
 /** An agent's or pod's complete answer to an upgrade is kept in memory up to this. */
@@ -47,11 +54,13 @@ const DEFAULT_ADDRESS_TYPES = [
 
 export class ProxyHandler implements ConnectHandler {
   readonly #options: ProxyHandlerOptions;
+  readonly #identity: IdentityFields;
   readonly #dialer: Dialer;
   readonly #tunnels: Tunnels;
 
   constructor(options: ProxyHandlerOptions) {
     this.#options = options;
+    this.#identity = options.identityFields ?? noIdentityFields;
     this.#dialer = new Dialer(options);
     this.#tunnels = new Tunnels(options.maxBytesPerSecond);
   }
@@ -91,6 +100,7 @@ export class ProxyHandler implements ConnectHandler {
       request.headers,
       false,
       request.remoteAddress,
+      this.#identity,
     );
     if (!logs)
       headers["x-forwarded-uri"] =
@@ -154,6 +164,7 @@ export class ProxyHandler implements ConnectHandler {
       request.headers,
       !logs,
       request.remoteAddress,
+      this.#identity,
     );
     frameBody(headers, false);
     const outgoing = this.#dialer.request(

@@ -166,6 +166,13 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
   const header = requestHeaderOf(values, authorities.headerCa);
   const made: { security?: Security; proxy?: ProxyHandler } = {};
   const port = (): number => server.port;
+  const aggregation = aggregationOptions(
+    values,
+    pki,
+    header,
+    options.serviceAddresses ?? true,
+    egress.cluster,
+  );
   const server: ApiServer = createApiServer({
     ...served,
     ...{ sealOf: encryption.sealOf, tracer: asked.tracing?.tracer },
@@ -178,13 +185,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     store,
     logger,
     clock,
-    aggregation: aggregationOptions(
-      values,
-      pki,
-      header,
-      options.serviceAddresses ?? true,
-      egress.cluster,
-    ),
+    aggregation,
     bindAddress,
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),
@@ -195,10 +196,10 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({
-        state,
-        logger,
+        ...{ state, logger },
         maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
         addressTypes: values.list("kubelet-preferred-address-types"),
+        identityFields: aggregation.identityFields,
         ...agents,
       });
       Object.assign(made, { security, proxy });

@@ -134,6 +134,7 @@ beforeAll(async () => {
     logger: pino({ level: "silent" }),
     clientCertificate: clientPair,
     agentAuthority: ca.certificate,
+    identityFields: { names: ["x-test-user"], prefixes: ["x-test-extra-"] },
   });
 });
 
@@ -228,6 +229,37 @@ it("reads logs from the agent of the pod's node, without the client's credential
     headers["impersonate-user"],
     headers["x-kept"],
   ]).toEqual([undefined, undefined, "1"]);
+});
+
+describe("fields by which front proxies name users", () => {
+  const forged = {
+    "x-remote-user": "system:admin",
+    "x-test-user": "system:admin",
+    "x-test-extra-scopes": "all",
+    "x-test-users": "kept",
+  };
+  const passedOn = (): unknown =>
+    Object.keys(forged).map((name) => seen.at(-1)!.headers[name]);
+
+  it("are not passed on with a plain request", async () => {
+    await serve(request("log", "a", "", { headers: forged }));
+    expect(passedOn()).toEqual([undefined, undefined, undefined, "kept"]);
+  });
+
+  it("are not passed on with an upgrade", async () => {
+    const [client, accepted] = await socketPair();
+    const headers = { ...forged, connection: "Upgrade", upgrade: "SPDY/3.1" };
+    await handler
+      .upgrade(
+        request("exec", "refused", "container=c", { headers }),
+        accepted,
+        Buffer.alloc(0),
+      )
+      .catch(() => {});
+    expect(passedOn()).toEqual([undefined, undefined, undefined, "kept"]);
+    client.destroy();
+    accepted.destroy();
+  });
 });
 
 it("answers an unscheduled pod's logs with nothing", async () => {
