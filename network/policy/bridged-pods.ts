@@ -1,6 +1,6 @@
 // A pod network that is a bridge (another program's configuration; ours routes) hides what its pods send each other from
-// the rules for forwarded packets, unless the kernel is set to show it. Needs the program `ip` and the kernel's
-// br_netfilter.
+// the rules for forwarded packets, unless the kernel is set to show it. Needs the program `ip` and the kernel's module
+// br_netfilter, which few machines load by themselves.
 import { execFile } from "node:child_process";
 import { AddressRanges } from "../address-ranges.ts";
 import { bridgeSettings, writeKernelSettings } from "../kernel-settings.ts";
@@ -31,6 +31,13 @@ function bridges(wrapper: readonly string[] = []): Promise<Link[]> {
   });
 }
 
+/** Where it can't be loaded and is not built in either, the settings can't be written: that is reported. */
+function loadBridgeFilter(): Promise<void> {
+  return new Promise((resolve) => {
+    execFile("modprobe", ["br_netfilter"], () => resolve());
+  });
+}
+
 /** Bridges with an address among the pods', which now pass what they carry to the rules. Rejects when that can't be set. */
 export async function filterBridgedPods({
   podRanges,
@@ -40,6 +47,9 @@ export async function filterBridgedPods({
   const ofPods = (await bridges(wrapper)).filter(({ addr_info = [] }) =>
     addr_info.some(({ local = "" }) => ranges.contains(local)),
   );
-  if (ofPods.length > 0) await writeKernelSettings(bridgeSettings, wrapper);
+  if (ofPods.length > 0) {
+    await loadBridgeFilter();
+    await writeKernelSettings(bridgeSettings, wrapper);
+  }
   return ofPods.map(({ ifname = "" }) => ifname);
 }

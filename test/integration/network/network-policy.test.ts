@@ -626,7 +626,7 @@ test("pods on a bridge", async () => {
     address: "10.42.0.3",
     gateway,
   });
-  // Without the module br_netfilter there is no such setting, and what it forbids never happens.
+  // There is no such setting before the module br_netfilter is loaded.
   if (fs.existsSync("/proc/sys/net/bridge"))
     other.run("sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0");
   await one.serve("tcp", 80);
