@@ -103,7 +103,10 @@ export async function runAgent(
         }
       : {}),
   });
-  network.ranges.links.onChange(() => part.agent.report());
+  network.ranges.links.onChange(() => {
+    connection?.linksChanged();
+    return part.agent.report();
+  });
   network.start();
   const stopWatchdog = startWatchdog(logger);
   stopOnSignals(

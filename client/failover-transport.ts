@@ -99,6 +99,11 @@ export class FailoverTransport implements Transport {
     );
   }
 
+  /** Ends all watches and kept connections: those of an address that this machine has no more hear nothing. */
+  async reconnect(): Promise<void> {
+    await this.updateTls(this.#tls);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#transports.map((transport) => transport.close()));

@@ -14,6 +14,7 @@ import { clientContentType } from "../client-content-type.ts";
 import { clientRateLimit } from "../client-rate-limit.ts";
 import { makeDirectory } from "../directories.ts";
 import { agentConfig } from "./agent-config.ts";
+import { OwnAddresses } from "./own-addresses.ts";
 
 interface AgentConnection {
   readonly client: Client;
@@ -23,6 +24,8 @@ interface AgentConnection {
   readonly joined: boolean;
   /** The cluster's authority, or else where its API server is. */
   readonly clusterIdentity: string;
+  /** Called after each change of the machine's links. */
+  linksChanged(): void;
   close(): Promise<void>;
 }
 
@@ -139,7 +142,6 @@ export async function connectAgent(
       : [values.optionalText("master") ?? connection.server];
   const clientMetrics = new ClientMetrics();
   const certificateMetrics = new CertificateMetrics(systemClock);
-  const made = { clientMetrics, certificateMetrics, joined };
   const transport = new FailoverTransport({
     servers,
     tls: connection.tls ?? {},
@@ -156,6 +158,13 @@ export async function connectAgent(
     logger,
   });
   const clusterIdentity = connection.tls?.ca ?? connection.server;
+  const addresses = new OwnAddresses();
+  const linksChanged = (): void => {
+    if (!addresses.haveGone()) return;
+    logger.info("an address of this machine is gone: connecting again");
+    void transport.reconnect();
+  };
+  const made = { clientMetrics, certificateMetrics, joined, linksChanged };
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))
     return {

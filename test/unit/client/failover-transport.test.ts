@@ -57,6 +57,14 @@ test("all go to the first server that answers, and stay there", async () => {
   expect(transport.server).toBe("b");
 });
 
+test("connections are made again where the machine's addresses have changed", async () => {
+  const { request, calls, left, transport } = servers({ a: undefined });
+  await transport.reconnect();
+  expect(left).toEqual(["a"]);
+  await request("get");
+  expect(calls).toEqual(["a get"]);
+});
+
 test.each([
   ["create", ["a create"]],
   ["patch", ["a patch"]],
