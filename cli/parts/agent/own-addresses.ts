@@ -1,27 +1,12 @@
 // Whether this machine has lost an address: connections from it hear nothing any more, and nothing ends them. A link that is
 // down takes its addresses along and brings them back: while there is none at all, none is lost.
-import { networkInterfaces } from "node:os";
-
-/** Links of pods and our own come and go; no connection to an API server has their addresses. */
-const ofPods = /^(veth|cni|orbit-)/;
-
-export function machineAddresses(): Set<string> {
-  return new Set(
-    Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-      ofPods.test(name)
-        ? []
-        : addresses.flatMap(({ internal, address }) =>
-            internal ? [] : [address],
-          ),
-    ),
-  );
-}
+import { machineAddresses } from "../addresses.ts";
 
 export class OwnAddresses {
-  readonly #read: () => ReadonlySet<string>;
-  #known: ReadonlySet<string>;
+  readonly #read: () => readonly string[];
+  #known: readonly string[];
 
-  constructor(read: () => ReadonlySet<string> = machineAddresses) {
+  constructor(read: () => readonly string[] = machineAddresses) {
     this.#read = read;
     this.#known = read();
   }
@@ -29,8 +14,8 @@ export class OwnAddresses {
   /** Asked after each change of the links. */
   haveGone(): boolean {
     const now = this.#read();
-    if (now.size === 0) return false;
-    const gone = [...this.#known].some((address) => !now.has(address));
+    if (now.length === 0) return false;
+    const gone = this.#known.some((address) => !now.includes(address));
     this.#known = now;
     return gone;
   }

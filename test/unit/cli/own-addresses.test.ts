@@ -1,8 +1,6 @@
 // When connections of this machine hear nothing any more because their address is gone.
-import {
-  machineAddresses,
-  OwnAddresses,
-} from "../../../cli/parts/agent/own-addresses.ts";
+import { machineAddresses } from "../../../cli/parts/addresses.ts";
+import { OwnAddresses } from "../../../cli/parts/agent/own-addresses.ts";
 
 test.each<[string, string[][], boolean[]]>([
   ["nothing changes", [["a"], ["a"]], [false]],
@@ -14,7 +12,7 @@ test.each<[string, string[][], boolean[]]>([
   ["the first one comes late", [[], [], ["a"]], [false, false]],
 ])("%s", (_what, [first = [], ...later], expected) => {
   let now = first;
-  const addresses = new OwnAddresses(() => new Set(now));
+  const addresses = new OwnAddresses(() => now);
   expect(
     later.map((next) => {
       now = next;
