@@ -26,12 +26,8 @@ export function takePacked(
   for (const depth of depths) {
     if (depth === 3 && preference === "caches")
       taken.push(...takeCaches(places, left(), count - taken.length));
-    for (const group of nested(places, left(), levels.slice(0, depth))) {
-      const level = levels[depth - 1]!;
-      const whole = places.size(level, places.idOf(group[0]!, level));
-      if (group.length === whole && whole <= count - taken.length)
-        taken.push(...group);
-    }
+    const above = levels.slice(0, depth);
+    taken.push(...takeWhole(places, left(), above, count - taken.length));
   }
   const socket = levels.indexOf("socket") + 1;
   const rest = nested(
@@ -43,6 +39,23 @@ export function takePacked(
   return taken.sort((a, b) => a - b);
 }
 
+/** Groups of the last level of which nothing is taken, in order, each as long as no more than `count` are. */
+function takeWhole(
+  places: CpuPlaces,
+  free: Ids,
+  levels: readonly Level[],
+  count: number,
+): number[] {
+  const level = levels.at(-1)!;
+  const taken: number[] = [];
+  for (const group of nested(places, free, levels)) {
+    const whole = places.size(level, places.idOf(group[0]!, level));
+    if (group.length === whole && whole <= count - taken.length)
+      taken.push(...group);
+  }
+  return taken;
+}
+
 /** Whole caches while as many CPUs are wanted, then the rest from one that has it in whole cores; else less than wanted. */
 function takeCaches(places: CpuPlaces, free: Ids, count: number): number[] {
   const upTo = places.upper.indexOf("node") + 1;
@@ -51,11 +64,7 @@ function takeCaches(places: CpuPlaces, free: Ids, count: number): number[] {
   const left = (): number[] => without(free, taken);
   for (const [first] of nested(places, free, levels)) {
     if (count - taken.length >= places.cpusPerCache)
-      for (const group of nested(places, left(), levels)) {
-        const whole = places.size("cache", places.idOf(group[0]!, "cache"));
-        if (group.length === whole && whole <= count - taken.length)
-          taken.push(...group);
-      }
+      taken.push(...takeWhole(places, left(), levels, count - taken.length));
     const wanted = count - taken.length;
     if (wanted === 0) break;
     const cache = [places.idOf(first!, "cache")];
