@@ -99,17 +99,20 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
   const add = (field: string, detail: string): void => {
     problems.push({ field, detail });
   };
-  const metadata = (pod.metadata ?? {}) as Partial<Pod["metadata"]>;
-  if (!metadata.name)
-    add("metadata.name", "Required value: name or generateName is required");
-  else
-    for (const problem of dnsSubdomainProblems(metadata.name))
-      add("metadata.name", `Invalid value: "${metadata.name}": ${problem}`);
   // Directories and files of the agent's are named by these.
-  const { namespace, uid } = metadata;
-  if (namespace)
-    for (const problem of dnsLabelProblems(namespace))
-      add("metadata.namespace", `Invalid value: "${namespace}": ${problem}`);
+  const checkName = (
+    field: string,
+    name: string,
+    problemsOf = dnsLabelProblems,
+  ): void => {
+    for (const problem of problemsOf(name))
+      add(field, `Invalid value: "${name}": ${problem}`);
+  };
+  const metadata = (pod.metadata ?? {}) as Partial<Pod["metadata"]>;
+  const { name, namespace, uid } = metadata;
+  if (name) checkName("metadata.name", name, dnsSubdomainProblems);
+  else add("metadata.name", "Required value: name or generateName is required");
+  if (namespace) checkName("metadata.namespace", namespace);
   if (uid && !plainUid.test(uid))
     add(
       "metadata.uid",
@@ -130,12 +133,7 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
       if (!container.name) add(`${field}.name`, "Required value");
       else if (names.has(container.name))
         add(`${field}.name`, `Duplicate value: "${container.name}"`);
-      else
-        for (const problem of dnsLabelProblems(container.name))
-          add(
-            `${field}.name`,
-            `Invalid value: "${container.name}": ${problem}`,
-          );
+      else checkName(`${field}.name`, container.name);
       names.add(container.name);
       if (!container.image) add(`${field}.image`, "Required value");
       (container.volumeMounts ?? []).forEach((mount, mountIndex) => {
@@ -147,13 +145,9 @@ function manifestProblems(pod: Pod): { field: string; detail: string }[] {
       });
     });
   (spec.volumes ?? []).forEach((volume, index) => {
-    if (!volume.name) add(`spec.volumes[${index}].name`, "Required value");
-    else
-      for (const problem of dnsLabelProblems(volume.name))
-        add(
-          `spec.volumes[${index}].name`,
-          `Invalid value: "${volume.name}": ${problem}`,
-        );
+    const field = `spec.volumes[${index}].name`;
+    if (volume.name) checkName(field, volume.name);
+    else add(field, "Required value");
   });
   return problems;
 }

@@ -1,5 +1,6 @@
 // What pods use, for eviction: memory and writable layers from the runtime, processes from the pod's cgroup, logs, emptyDir
-// volumes and the agent's files that containers write by reading their directories. Only asked for while the node is short or a pod has limits of its own.
+// volumes and the agent's files that containers write by reading their directories. Only asked for while the node is short
+// or a pod has limits of its own.
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "../../api/types/core-v1.ts";
