@@ -5,7 +5,7 @@ import { ApiError, errors, isNotFound } from "../../api/errors.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlContext } from "./command.ts";
-import { ResourceNames, type ResourceType } from "./resource-names.ts";
+import type { ResourceType } from "./resource-names.ts";
 
 /** What the port lists, with the words that mean it. */
 const resources: Readonly<Record<string, readonly string[]>> = {
@@ -59,6 +59,7 @@ export async function typesOfAgent(
   const served = alone ? Object.keys(resources) : ["pods"];
   const verbs = (resource: string): string[] =>
     alone && resource === "pods" ? ["delete", "get", "list"] : ["get", "list"];
+  const { ResourceNames } = await import("./resource-names.ts");
   return new ResourceNames(undefined)
     .builtin()
     .filter(({ group, resource }) => group === "" && served.includes(resource))
