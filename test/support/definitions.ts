@@ -48,6 +48,22 @@ export function crd({
   };
 }
 
+/** Of the spec: objects of other versions are asked for at this path of the server. */
+export function convertedBy(
+  { url, caBundle }: { readonly url: string; readonly caBundle: string },
+  path = "",
+): object {
+  return {
+    conversion: {
+      strategy: "Webhook",
+      webhook: {
+        conversionReviewVersions: ["v1"],
+        clientConfig: { url: `${url}${path}`, caBundle },
+      },
+    },
+  };
+}
+
 export function versionOf(
   name: string,
   {

@@ -2,8 +2,6 @@
 // one's own issuer: Go trusts every certificate of a bundle, and nothing beside.
 import * as fs from "node:fs";
 import * as https from "node:https";
-import * as os from "node:os";
-import * as path from "node:path";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { ExtensionServer } from "../../../apiserver-lite/aggregation/extension-server.ts";
@@ -14,23 +12,22 @@ import {
   type Issue,
   type Pair,
 } from "../../support/openssl-certificates.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const leafOf = (name: string, usage = "serverAuth"): string =>
   `basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=${usage}\nsubjectAltName=${name}`;
 const right = "DNS:localhost";
 const expired = ["-days", "-1"];
 
-let directory: string;
+const directories = useTempDirectories();
 let issue: Issue;
 let root: Pair;
 let middle: Pair;
 beforeAll(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), "authorities-"));
-  issue = issueIn(directory);
+  issue = issueIn(directories());
   root = issue("root", authority);
   middle = issue("middle", authority, root);
 });
-afterAll(() => fs.rmSync(directory, { recursive: true }));
 
 const pem = ({ certificate }: Pair): string => certificate.toString();
 

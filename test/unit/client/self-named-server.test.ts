@@ -6,7 +6,6 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import * as https from "node:https";
 import type { AddressInfo } from "node:net";
-import * as os from "node:os";
 import * as path from "node:path";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import { isFromBundle } from "../../../client/webhook/self-named-server.ts";
@@ -15,6 +14,7 @@ import {
   type Issue,
   type Pair,
 } from "../../support/openssl-certificates.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const bare = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none";
 const signing = `basicConstraints=CA:TRUE\nkeyUsage=digitalSignature,keyCertSign\n${bare}`;
@@ -22,17 +22,15 @@ const leafOf = (name = "DNS:localhost", more = ""): string =>
   `subjectAltName=${name}\n${bare}${more}`;
 const past = ["-days", "-1"];
 
-let directory: string;
+const directories = useTempDirectories();
 let issue: Issue;
 let authority: Pair;
 let leaf: Pair;
 beforeAll(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), "self-named-"));
-  issue = issueIn(directory);
+  issue = issueIn(directories());
   authority = issue("", signing);
   leaf = issue("", leafOf(), authority);
 });
-afterAll(() => fs.rmSync(directory, { recursive: true }));
 
 const pem = ({ certificate }: Pair): string => certificate.toString();
 
@@ -180,7 +178,7 @@ test("a certificate that was changed, or whose signer has another kind of key, i
     const changed = new X509Certificate(raw);
     expect(isFromBundle(changed, authorities, nowMs)).toBe(false);
   }
-  const file = path.join(directory, "rsa");
+  const file = path.join(directories(), "rsa");
   execFileSync(
     "openssl",
     [

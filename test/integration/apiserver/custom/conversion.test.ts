@@ -1,6 +1,7 @@
 // Several versions of a definition, with a real webhook between them: objects are stored in one and read, listed, watched,
 // patched and selected in all, in batches; a webhook that fails, hangs up or lies is named.
 import {
+  convertedBy,
   crd,
   cronTab,
   definitions,
@@ -61,18 +62,7 @@ beforeAll(async () => {
         versionOf("v1", { storage: true }),
         versionOf("v2", { storage: false }),
       ],
-      spec: {
-        conversion: {
-          strategy: "Webhook",
-          webhook: {
-            conversionReviewVersions: ["v1"],
-            clientConfig: {
-              url: `${webhook.url}/convert`,
-              caBundle: webhook.caBundle,
-            },
-          },
-        },
-      },
+      spec: convertedBy(webhook, "/convert"),
     }),
   );
   expect(made.status).toBe(201);

@@ -1,6 +1,11 @@
 // The scale of a kind whose versions a webhook converts: replicas are where the spoken version keeps them, for readers,
 // writers and admission, and they are stored where the stored version keeps them.
-import { crd, definitions, versionOf } from "../../../support/definitions.ts";
+import {
+  convertedBy,
+  crd,
+  definitions,
+  versionOf,
+} from "../../../support/definitions.ts";
 import { eventually } from "../../../support/eventually.ts";
 import {
   startHttpsServer,
@@ -81,15 +86,7 @@ beforeAll(async () => {
           scale: { type: "object", properties: { size } },
         }),
       ],
-      spec: {
-        conversion: {
-          strategy: "Webhook",
-          webhook: {
-            conversionReviewVersions: ["v1"],
-            clientConfig: { url: webhook.url, caBundle: webhook.caBundle },
-          },
-        },
-      },
+      spec: convertedBy(webhook),
     }),
   );
   expect(made.status).toBe(201);

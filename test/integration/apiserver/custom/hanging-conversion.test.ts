@@ -3,6 +3,7 @@
 import { alwaysAllow } from "../../../../apiserver-lite/authorization/union-authorizer.ts";
 import { WebhookClients } from "../../../../apiserver-lite/webhook-client/webhook-clients.ts";
 import {
+  convertedBy,
   crd,
   cronTab,
   definitions,
@@ -40,19 +41,9 @@ beforeAll(async () => {
       webhookClients: new WebhookClients({ state, clock }),
     }),
   });
-  const conversion = {
-    strategy: "Webhook",
-    webhook: {
-      conversionReviewVersions: ["v1"],
-      clientConfig: {
-        url: `${webhook.url}/convert`,
-        caBundle: webhook.caBundle,
-      },
-    },
-  };
   const versions = [versionOf("v1"), versionOf("v2", { storage: false })];
   for (const definition of [
-    crd({ versions, spec: { conversion } }),
+    crd({ versions, spec: convertedBy(webhook, "/convert") }),
     crd({ group: "other.example.com", plural: "others", kind: "Other" }),
   ])
     await server.call("POST", definitions, definition);

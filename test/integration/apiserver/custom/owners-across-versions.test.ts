@@ -1,6 +1,11 @@
 // Owners of fields in two versions of a definition, with a real webhook between them: what a manager owns is compared in
 // the version it wrote. What is expected here is what a kube-apiserver 1.32 answered to the same requests.
-import { crd, definitions, versionOf } from "../../../support/definitions.ts";
+import {
+  convertedBy,
+  crd,
+  definitions,
+  versionOf,
+} from "../../../support/definitions.ts";
 import { eventually } from "../../../support/eventually.ts";
 import {
   startHttpsServer,
@@ -76,18 +81,7 @@ beforeAll(async () => {
         { ...versionOf("v1", { storage: true }), schema: schemaWith(v1) },
         { ...versionOf("v2", { storage: false }), schema: schemaWith(v2) },
       ].map((version) => ({ ...version, subresources })),
-      spec: {
-        conversion: {
-          strategy: "Webhook",
-          webhook: {
-            conversionReviewVersions: ["v1"],
-            clientConfig: {
-              url: `${webhook.url}/convert`,
-              caBundle: webhook.caBundle,
-            },
-          },
-        },
-      },
+      spec: convertedBy(webhook, "/convert"),
     }),
   );
   expect(made.status).toBe(201);
