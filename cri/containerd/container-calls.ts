@@ -1,8 +1,9 @@
 // Containers: made, started, stopped, removed, listed, measured. Which sandbox a container is in never changes and is kept,
 // so that a status needs no second or verbose call.
+import * as os from "node:os";
 import { LRUCache } from "lru-cache";
 import { RuntimeError, type Runtime } from "../runtime.ts";
-import { grpcStatusText } from "../../grpc/channel.ts";
+import { grpcCodes, grpcStatusText } from "../../grpc/channel.ts";
 import { causeCode, type Connection } from "./connection.ts";
 import {
   configurationOf,
@@ -20,6 +21,7 @@ import {
   resourcesMessage,
   sandboxMessage,
 } from "./requests.ts";
+import { containerdMethods } from "./services.ts";
 
 type ContainerCalls = Pick<
   Runtime,
@@ -35,6 +37,8 @@ type ContainerCalls = Pick<
 >;
 
 const maxRemembered = 8192;
+/** Nothing outlives SIGKILL for long. */
+const endTaskTimeoutMs = 10_000;
 
 /** An older one runs the container without its devices. */
 async function refuseBefore(
@@ -66,6 +70,47 @@ async function refuseWithoutCdi(connection: Connection): Promise<void> {
       "unsupported",
       "the runtime's configuration turns CDI devices off: enable_cdi is false",
     );
+}
+
+/** Ends a container's task by containerd's own service. False: the runtime has none. */
+async function endTask(
+  connection: Connection,
+  containerId: string,
+): Promise<boolean> {
+  const { killTask, waitTask, deleteTask } = containerdMethods;
+  const options = { timeoutMs: endTaskTimeoutMs };
+  const task = { container_id: containerId };
+  const kill = { ...task, signal: os.constants.signals.SIGKILL, all: true };
+  try {
+    await ignoreNotFound(connection.service(killTask, kill, options));
+    await ignoreNotFound(connection.service(waitTask, task, options));
+    await ignoreNotFound(connection.service(deleteTask, task, options));
+    return true;
+  } catch (error) {
+    if (causeCode(error) === grpcCodes.unimplemented) return false;
+    throw error;
+  }
+}
+
+/**
+ * A server that is killed while it starts a container can leave one that runs and that containerd's CRI has as not
+ * started: CRI stops no such container and refuses to remove it, so its task is ended beside CRI.
+ */
+async function removeContainer(
+  connection: Connection,
+  containerId: string,
+): Promise<void> {
+  const remove = (): Promise<void> =>
+    ignoreNotFound(
+      connection.call("RemoveContainer", { container_id: containerId }),
+    );
+  try {
+    await remove();
+  } catch (error) {
+    if (causeCode(error) !== grpcCodes.failedPrecondition) throw error;
+    if (!(await endTask(connection, containerId))) throw error;
+    await remove();
+  }
 }
 
 /** A failure has the form of gRPC, for which the reference's clients look. */
@@ -149,9 +194,7 @@ export function containerCalls({
       ),
 
     async removeContainer(containerId) {
-      await ignoreNotFound(
-        connection.call("RemoveContainer", { container_id: containerId }),
-      );
+      await removeContainer(connection, containerId);
       sandboxOfContainer.delete(containerId);
     },
 

@@ -1,4 +1,4 @@
-// Wire tables of the containerd services beside CRI that are used here: events, content, images, leases, version.
+// Wire tables of the containerd services beside CRI that are used here: events, content, images, leases, tasks.
 // Field numbers are containerd's public API v1; fields never read or written are left out.
 import type { GrpcMethod } from "../../grpc/channel.ts";
 import type { WireTable } from "../../grpc/wire.ts";
@@ -107,6 +107,14 @@ export const containerdMessages: WireTable = {
     ["id", 1, "string", 0],
     ["sync", 2, "bool", 0],
   ],
+  // containerd.services.tasks.v1
+  KillTaskRequest: [
+    ["container_id", 1, "string", 0],
+    ["signal", 3, "uint32", 0],
+    ["all", 4, "bool", 0],
+  ],
+  WaitTaskRequest: [["container_id", 1, "string", 0]],
+  DeleteTaskRequest: [["container_id", 1, "string", 0]],
 };
 
 /** A download, or an import. */
@@ -212,4 +220,7 @@ export const containerdMethods = {
     "DeleteLeaseRequest",
     "Empty",
   ),
+  killTask: method("tasks.v1.Tasks", "Kill", "KillTaskRequest", "Empty"),
+  waitTask: method("tasks.v1.Tasks", "Wait", "WaitTaskRequest", "Empty"),
+  deleteTask: method("tasks.v1.Tasks", "Delete", "DeleteTaskRequest", "Empty"),
 } as const;

@@ -631,6 +631,31 @@ describe.each(runtimeKinds)("%s", (kind) => {
   });
 
   if (kind === "containerd")
+    test("what runs although its start was cut short is removed", async () => {
+      const sandbox = part.sandboxConfig("cut-short");
+      const sandboxId = await part.runtime.runPodSandbox(sandbox, "");
+      const containerId = await part.runtime.createContainer(
+        sandboxId,
+        part.containerConfig("c", "trap '' TERM; sleep 3600"),
+        sandbox,
+      );
+      // As containerd is left when its caller is killed at that moment: CRI has no part in this start.
+      execFileSync("ctr", [
+        ...["--address", part.daemon.endpoint.replace("unix://", "")],
+        ...["--namespace", "k8s.io", "task", "start", "--detach", "--null-io"],
+        containerId,
+      ]);
+      expect((await part.runtime.containerStatus(containerId)).state).toBe(
+        "created",
+      );
+      await part.runtime.stopContainer(containerId, 0);
+      await part.runtime.removeContainer(containerId);
+      expect(await part.runtime.listContainers({ sandboxId })).toEqual([]);
+      await remove(sandboxId);
+      expect(await part.runtime.listPodSandboxes()).toEqual([]);
+    });
+
+  if (kind === "containerd")
     test("a second start adopts the running containerd", async () => {
       const directory = path.join(part.directory, "containerd");
       const logger = pino({ level: "silent" });
