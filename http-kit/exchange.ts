@@ -9,7 +9,7 @@ import type {
 } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable, Writable } from "node:stream";
-import type { Arriving, Intaken } from "./intake.ts";
+import type { Intaken } from "./intake/intake.ts";
 
 /** Facts of the connection, found out once for all its requests. */
 export interface Peer {
@@ -364,25 +364,6 @@ function forgetSentHeaders(stream: object): void {
     ({ description }) => description === "sent-headers",
   );
   if (sentHeaders) (stream as Record<symbol, unknown>)[sentHeaders] = undefined;
-}
-
-/** A class: an accessor in an object literal would give each request a hidden class that keeps it for long. */
-class Arrival implements Arriving {
-  constructor(
-    private readonly exchange: Exchange,
-    readonly handle: () => void,
-  ) {}
-
-  get closed(): boolean {
-    return this.exchange.closed;
-  }
-}
-
-/** Calls back at once, or later where its tenant sends more than is served; never when its client is gone by then. */
-export function arrive(exchange: Exchange, handle: () => void): void {
-  const { intaken, tenant } = exchange.peer;
-  if (!intaken) return handle();
-  intaken.arrived(new Arrival(exchange, handle), tenant);
 }
 
 /** Answers what is no request one can serve, and ends the connection. */

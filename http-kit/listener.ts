@@ -27,7 +27,8 @@ import {
   serverNameCallback,
   type ServingTls,
 } from "../api/pki/serving-tls.ts";
-import { Intake } from "./intake.ts";
+import { arrive } from "./intake/arrive.ts";
+import { Intake } from "./intake/intake.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { HeaderValues } from "./header-values.ts";
 import { clientCertificates } from "./peer-certificates.ts";
@@ -36,7 +37,6 @@ import { SessionDeadline } from "./session-deadline.ts";
 import { replaceStreamTable } from "./stream-table.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
-  arrive,
   Http1Exchange,
   Http2Exchange,
   refuse,

@@ -9,7 +9,7 @@ import {
   YEAR_MS,
 } from "../../../api/pki/certificate.ts";
 import type { Exchange } from "../../../http-kit/exchange.ts";
-import { Intake, type Intaken } from "../../../http-kit/intake.ts";
+import { Intake, type Intaken } from "../../../http-kit/intake/intake.ts";
 import { Listener } from "../../../http-kit/listener.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -87,7 +87,10 @@ describe("lanes", () => {
     expect(readOf(loud)).toHaveLength(8);
     expect(readOf(quiet)).toHaveLength(3);
     // Who sends nothing now is read further, and all have their turn.
-    for (let turn = 0; turn < 140; turn++) nextTurn();
+    for (let turn = 0; turn < 140; turn++) {
+      clock.advance(2);
+      nextTurn();
+    }
     expect(readOf(loud)).toHaveLength(1000);
     expect([intake.held, turns.length]).toEqual([0, 0]);
   });
@@ -189,6 +192,60 @@ describe("lanes", () => {
     for (let turn = 0; turn < 3; turn++) nextTurn();
     clock.advance(400);
     expect([turns.length, clock.pending]).toEqual([0, 0]);
+  });
+
+  /** Eighty requests wait all the time. @returns how many were handed on */
+  function flood(one: Connection, ms: number, every: () => void): number {
+    let passed = 0;
+    let waiting = 0;
+    for (let at = 0; at < ms * 10; at++) {
+      for (; waiting < 80 && one.reads; waiting++)
+        arrive(one, () => {
+          passed++;
+          waiting--;
+        });
+      if (at % 10 === 9) {
+        every();
+        clock.advance(1);
+      }
+      nextTurn();
+    }
+    return passed;
+  }
+
+  test("a flood goes on at a pace while others ask, and as fast as the turns without them", () => {
+    const [loud, quiet] = [connect("loud"), connect("quiet")];
+    const alone = flood(loud, 1000, () => undefined);
+    expect(alone).toBeGreaterThan(50_000);
+    let served = 0;
+    const ask = (): void => arrive(quiet, () => served++);
+    const beside = flood(loud, 1000, () => {
+      ask();
+      expect(served).toBeGreaterThan(0);
+    });
+    expect(served).toBe(1000);
+    expect(beside).toBeGreaterThan(1000);
+    expect(beside).toBeLessThan(8000);
+    // A second after the others' last request it is alone again.
+    flood(loud, 1001, () => undefined);
+    expect(flood(loud, 100, () => undefined)).toBeGreaterThan(5000);
+  });
+
+  test("who starts sixty informers at once is not paced, whoever asks beside", () => {
+    const [client, other] = [connect("client"), connect("other")];
+    let lists = 0;
+    let watches = 0;
+    for (let at = 0; at < 60; at++)
+      arrive(client, () => {
+        lists++;
+        arrive(client, () => watches++);
+      });
+    // No time passes: what a pace would hold back waits for the clock.
+    for (let turn = 0; turn < 16; turn++) {
+      arrive(other);
+      nextTurn();
+    }
+    expect([lists, watches]).toEqual([60, 60]);
   });
 
   test("requests that their client has reset are dropped at once", () => {

@@ -15,12 +15,9 @@ import {
   YEAR_MS,
 } from "../../../api/pki/certificate.ts";
 import { readBody } from "../../../http-kit/body.ts";
-import {
-  arrive,
-  type Exchange,
-  type Http2Exchange,
-} from "../../../http-kit/exchange.ts";
-import { Intake } from "../../../http-kit/intake.ts";
+import type { Exchange, Http2Exchange } from "../../../http-kit/exchange.ts";
+import { arrive } from "../../../http-kit/intake/arrive.ts";
+import { Intake } from "../../../http-kit/intake/intake.ts";
 import {
   SessionDeadline,
   type TimedStream,

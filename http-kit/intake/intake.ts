@@ -13,70 +13,29 @@
 //   lane "loud", 1,000 connections, 8 requests begin in a turn: 64 are parsed and wait, 936 connections are held; each
 //   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
 //
+// While others ask as well, a lane that floods gets on at a pace (flood-pace.ts).
+//
 // Invariants: a connection is in one lane, read or held; nothing is scheduled while nothing is held and no request is
 // kept back; each request is handed on once, those of a lane in their order; the cost of a request of a lane that is
 // not held is a few comparisons and two counters.
 
 import type { Socket } from "node:net";
-import { Listed, RequestList } from "../api/queueing/request-list.ts";
+import { Listed, RequestList } from "../../api/queueing/request-list.ts";
+import { FloodPace } from "./flood-pace.ts";
+import { Lane, maxOfLane, type Arriving } from "./lane.ts";
+import { readingHandleOf, type ReadingHandle } from "./reading-handle.ts";
 
-/** Node's own object below a socket: its bytes come from here, whatever is layered above (TLS, HTTP/2, the parser). */
-interface ReadingHandle {
-  readStop(): unknown;
-  readStart(): unknown;
-  /** Of a TLS layer: the handle below. */
-  readonly _parent?: ReadingHandle;
-  /** What Node wants: it reads no more where the stream's reader is slow. */
-  readonly reading?: boolean;
-}
-
-/** Of one lane: requests that came in one turn, and that wait to begin. An ordinary busy client has fewer. */
-const maxOfLane = 64;
 /** Requests that are handed on in one turn, those of a lane as they come and those of all lanes from before: as many begin. */
 const passedATurn = 8;
 /** Connections that are read again in one turn. */
 const releasedATurn = 8;
 const maxHoldMs = 250;
 
-/** A request that was read and is not handed on yet. */
-interface Kept {
-  readonly request: Arriving;
-  readonly sinceMs: number;
-}
-
-/** A request as it is seen here. */
-export interface Arriving {
-  /** Its client is gone. */
-  readonly closed: boolean;
-  /** Hands it on. */
-  handle(): void;
-}
-
-/** Its list: lanes with requests that are kept back. */
-class Lane extends Listed {
-  /** Requests that came in the turn `turn`. */
-  arrived = 0;
-  turn = 0;
-  waiting = 0;
-  readonly kept: Kept[] = [];
-  readonly reading = new RequestList<Intaken>();
-  /** In the order in which they were held. */
-  readonly held = new RequestList<Intaken>();
-
-  constructor(readonly name: string) {
-    super();
-  }
-
-  /** It has as many requests as are good for it. */
-  get isFull(): boolean {
-    return this.waiting + this.kept.length >= maxOfLane;
-  }
-}
-
 /** One connection. Its list: those of its lane that are read, or those that are held. */
 export class Intaken extends Listed {
   lane: Lane | undefined;
   heldMs = 0;
+  #closed = false;
 
   constructor(
     private readonly intake: Intake,
@@ -88,16 +47,17 @@ export class Intaken extends Listed {
 
   /** A request of the connection came. It is handed on now or later. @param tenant of its last request; undefined: not known */
   arrived(request: Arriving, tenant: string | undefined): void {
-    this.intake.arrived(this, request, tenant ?? this.address);
+    this.intake.arrived(this, request, tenant);
   }
 
   /** A request of the connection waits to begin. To be called back when it waits no longer. */
   waits(): () => void {
-    return this.intake.waits(this);
+    return this.#closed ? () => undefined : this.intake.waits(this);
   }
 
   /** It is closed. */
   closed(): void {
+    this.#closed = true;
     this.intake.forget(this);
   }
 
@@ -125,6 +85,8 @@ export class Intake {
   readonly #behind = new RequestList<Lane>();
   /** Turns so far. */
   #turns = 0;
+  readonly #pace = new FloodPace();
+  #pacing = false;
   #scheduled = false;
   #timing = false;
   readonly #nextTurn: (callback: () => void) => void;
@@ -183,13 +145,18 @@ export class Intake {
   }
 
   /** @internal */
-  arrived(one: Intaken, request: Arriving, name: string): void {
+  arrived(one: Intaken, request: Arriving, tenant: string | undefined): void {
+    const name = tenant ?? one.address;
     if (one.lane?.name !== name) this.#enter(one, name);
     const lane = one.lane!;
+    // Of a new connection it is not known yet whose it is.
+    if (tenant !== undefined) this.#pace.asks(lane);
     if (this.#count(lane) === passedATurn) this.#schedule();
     if (lane.arrived <= passedATurn && lane.kept.length === 0)
       return request.handle();
-    lane.kept.push({ request, sinceMs: this.#now() });
+    const sinceMs = this.#now();
+    lane.kept.push({ request, sinceMs });
+    lane.delays.add(sinceMs);
     if (!this.#behind.has(lane)) this.#behind.add(lane);
     this.#schedule();
     if (lane.arrived >= maxOfLane || lane.isFull) this.#hold(lane);
@@ -278,13 +245,16 @@ export class Intake {
     this.#scheduled = false;
     this.#turns++;
     this.#beginFresh();
-    this.#passOn();
-    this.#release();
+    const nowMs = this.#now();
+    const waitMs = this.#pace.waitMs(nowMs);
+    this.#passOn(nowMs, waitMs > 0);
+    this.#release(nowMs, waitMs > 0);
+    if (waitMs > 0) this.#continueIn(waitMs);
   };
 
   /** Some requests of each lane in turn; none where enough of its requests wait to begin, but for those kept long. */
-  #passOn(): void {
-    const longMs = this.#now() - maxHoldMs;
+  #passOn(nowMs: number, paced: boolean): void {
+    const longMs = nowMs - maxHoldMs;
     const behind = this.#behind;
     let left = passedATurn;
     for (let waiting = 0; left > 0 && waiting < behind.size;) {
@@ -293,12 +263,18 @@ export class Intake {
       behind.delete(lane);
       behind.add(lane);
       const next = lane.kept[0]!;
+      const { flood } = lane.delays;
+      if (flood && paced) {
+        waiting++;
+        continue;
+      }
       if (lane.waiting >= maxOfLane && next.sinceMs > longMs) {
         this.#watch();
         waiting++;
         continue;
       }
       waiting = 0;
+      if (flood) this.#pace.passed(nowMs);
       lane.kept.shift();
       if (lane.kept.length === 0) {
         behind.delete(lane);
@@ -311,6 +287,16 @@ export class Intake {
       next.request.handle();
     }
     if (left < passedATurn) this.#schedule();
+  }
+
+  /** For those who flood, where there are any. */
+  #continueIn(waitMs: number): void {
+    if (this.#pacing || this.#behind.size + this.#holding.size === 0) return;
+    this.#pacing = true;
+    this.#after(waitMs, () => {
+      this.#pacing = false;
+      this.#schedule();
+    });
   }
 
   /** A handshake takes milliseconds: one begins in a turn, addresses in turn. */
@@ -328,14 +314,17 @@ export class Intake {
   }
 
   /** Some of each lane in turn. */
-  #release(): void {
+  #release(nowMs: number, paced: boolean): void {
     let left = releasedATurn;
     for (let more = true; more;) {
       more = false;
       for (const lane of [...this.#holding]) {
         const one = lane.held.first;
         if (!one || lane.isFull) continue;
+        const { flood } = lane.delays;
+        if (flood && paced) continue;
         if (left-- === 0) return this.#schedule();
+        if (flood) this.#pace.passed(nowMs);
         this.#readAgain(lane, one);
         more = true;
       }
@@ -345,6 +334,7 @@ export class Intake {
   #readAgain(lane: Lane, one: Intaken): void {
     lane.held.delete(one);
     lane.reading.add(one);
+    lane.delays.add(this.#now());
     // Behind the others, which have their turn before it is this one's again.
     if (lane.held.size === 0 || this.#holding.size > 1)
       this.#holding.delete(lane);
@@ -359,14 +349,17 @@ export class Intake {
     this.#after(maxHoldMs / 4, () => {
       this.#timing = false;
       const before = this.#now() - maxHoldMs;
-      for (const lane of [...this.#holding])
+      for (const lane of [...this.#holding]) {
+        // It gets on, at its pace.
+        if (lane.delays.flood && lane.waiting < maxOfLane) continue;
         for (
           let one = lane.held.first;
           one && one.heldMs <= before;
           one = lane.held.first
         )
           this.#readAgain(lane, one);
-      if (this.#behind.size > 0) this.#passOn();
+      }
+      if (this.#behind.size > 0) this.#schedule();
       if (this.#holding.size > 0) this.#watch();
     });
   }
@@ -374,11 +367,4 @@ export class Intake {
 
 function read({ handle }: Intaken): void {
   if (handle.reading !== false) handle.readStart();
-}
-
-/** The lowest handle of a socket; undefined: there is none, or it is closed. */
-function readingHandleOf(socket: Socket): ReadingHandle | undefined {
-  let handle = (socket as Socket & { _handle?: ReadingHandle | null })._handle;
-  while (handle?._parent) handle = handle._parent;
-  return handle?.readStop ? handle : undefined;
 }
