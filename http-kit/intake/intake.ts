@@ -33,7 +33,7 @@ const maxHoldMs = 250;
 
 /** One connection. Its list: those of its lane that are read, or those that are held. */
 export class Intaken extends Listed {
-  lane: Lane | undefined;
+  lane: Lane<Intaken> | undefined;
   heldMs = 0;
   #closed = false;
 
@@ -76,13 +76,13 @@ interface IntakeOptions {
 
 export class Intake {
   readonly #byHandle = new WeakMap<ReadingHandle, Intaken>();
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Lane<Intaken>>();
   /** Lanes with held connections; the next one first. */
-  readonly #holding = new Set<Lane>();
+  readonly #holding = new Set<Lane<Intaken>>();
   /** New connections by address; the next address first. */
   readonly #fresh = new Map<string, Set<Intaken>>();
   /** Lanes with requests that are kept back; the next one first. */
-  readonly #behind = new RequestList<Lane>();
+  readonly #behind = new RequestList<Lane<Intaken>>();
   /** Turns so far. */
   #turns = 0;
   readonly #pace = new FloodPace();
@@ -163,7 +163,7 @@ export class Intake {
   }
 
   /** One more of this turn. */
-  #count(lane: Lane): number {
+  #count(lane: Lane<Intaken>): number {
     if (lane.turn !== this.#turns) {
       lane.turn = this.#turns;
       lane.arrived = 0;
@@ -196,7 +196,7 @@ export class Intake {
     return held;
   }
 
-  #enter(one: Intaken, name: string): Lane {
+  #enter(one: Intaken, name: string): Lane<Intaken> {
     const { lane: before } = one;
     if (before) {
       if (before.reading.has(one)) before.reading.delete(one);
@@ -207,13 +207,13 @@ export class Intake {
       this.#dropEmpty(before);
     }
     let lane = this.#lanes.get(name);
-    if (!lane) this.#lanes.set(name, (lane = new Lane(name)));
+    if (!lane) this.#lanes.set(name, (lane = new Lane<Intaken>(name)));
     lane.reading.add(one);
     one.lane = lane;
     return lane;
   }
 
-  #dropEmpty(lane: Lane): void {
+  #dropEmpty(lane: Lane<Intaken>): void {
     const { held, reading, waiting, kept, name } = lane;
     if (held.size === 0) this.#holding.delete(lane);
     if (held.size + reading.size + waiting + kept.length > 0) return;
@@ -221,7 +221,7 @@ export class Intake {
   }
 
   /** None of its connections is read, also of those whose bytes are there already. */
-  #hold(lane: Lane): void {
+  #hold(lane: Lane<Intaken>): void {
     if (lane.reading.size === 0) return;
     const heldMs = this.#now();
     for (let one = lane.reading.first; one; one = lane.reading.first) {
@@ -331,7 +331,7 @@ export class Intake {
     }
   }
 
-  #readAgain(lane: Lane, one: Intaken): void {
+  #readAgain(lane: Lane<Intaken>, one: Intaken): void {
     lane.held.delete(one);
     lane.reading.add(one);
     lane.delays.add(this.#now());
