@@ -2,8 +2,15 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { PassThrough, type Readable, Writable } from "node:stream";
 import type { UserInfo } from "../../api/contracts.ts";
+import { statusError } from "../../client/content/status-error.ts";
+import { TransportError } from "../../client/transport.ts";
 import type { Exchange, FrameStream, Peer } from "../../http-kit/exchange.ts";
 import type { Front } from "../front/front.ts";
+
+interface RawAnswer {
+  status: number;
+  body: unknown;
+}
 
 class InProcessExchange implements Exchange {
   readonly http2 = false;
@@ -22,10 +29,12 @@ class InProcessExchange implements Exchange {
   closed = false;
   readonly #chunks: Buffer[] = [];
   readonly #closing: (() => void)[] = [];
-  #resolve!: (answer: { status: number; body: unknown }) => void;
-  readonly answer = new Promise<{ status: number; body: unknown }>(
-    (resolve) => (this.#resolve = resolve),
-  );
+  #resolve!: (answer: RawAnswer) => void;
+  #reject!: (error: Error) => void;
+  readonly answer = new Promise<RawAnswer>((resolve, reject) => {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  });
 
   constructor(
     readonly method: string,
@@ -86,30 +95,42 @@ class InProcessExchange implements Exchange {
   }
 
   destroy(): void {
-    if (!this.closed) this.#finish();
+    if (this.closed) return;
+    this.#reject(new TransportError("the answer was cut off"));
+    this.#close();
   }
 
   #finish(): void {
-    this.closed = true;
+    const { status } = this;
     const text = Buffer.concat(this.#chunks).toString("utf8");
-    let body: unknown = text;
-    try {
-      body = JSON.parse(text);
-    } catch {
-      // Health and metrics are plain text.
-    }
+    if (status >= 400) this.#reject(statusError(status, text));
+    else this.#resolve({ status, body: parsed(text) });
+    this.#close();
+  }
+
+  #close(): void {
+    this.closed = true;
     for (const callback of this.#closing) callback();
-    this.#resolve({ status: this.status, body });
   }
 }
 
+/** Health and metrics are plain text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Rejects with an ApiError on a status of 400 and above. */
 export function rawInProcess(
   front: Front,
   user: UserInfo,
   method: string,
   path: string,
   body: unknown,
-): Promise<{ status: number; body: unknown }> {
+): Promise<RawAnswer> {
   const exchange = new InProcessExchange(method, path, body);
   void front.handle(exchange, user);
   return exchange.answer;

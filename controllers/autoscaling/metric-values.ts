@@ -1,7 +1,7 @@
 // What the metrics APIs say, in thousandths of the metric's unit: metrics.k8s.io (built in), and custom.metrics.k8s.io
 // and external.metrics.k8s.io where an extension serves them. An API that is not there or that has no figures rejects
 // with the reference's texts.
-import { ApiError } from "../../api/errors.ts";
+import { isNotFound } from "../../api/errors.ts";
 import { parseDurationMs } from "../../api/duration.ts";
 import { quantityMilliValue } from "../../api/quantity.ts";
 import type {
@@ -142,7 +142,7 @@ export class MetricValues {
   async #items<T>(api: string, path: () => Promise<string>): Promise<T[]> {
     let items: T[];
     try {
-      const body = await this.#get(await path());
+      const { body } = await this.client.raw("GET", await path());
       items = (body as { items?: T[] }).items ?? [];
     } catch (error) {
       throw new Error(
@@ -152,21 +152,6 @@ export class MetricValues {
     }
     if (items.length === 0) throw new Error(`no metrics returned from ${api}`);
     return items;
-  }
-
-  /** Rejects with ApiError for every answer that is no success, whatever the transport does. */
-  async #get(path: string): Promise<unknown> {
-    const { status, body } = await this.client.raw("GET", path);
-    if (status < 400) return body;
-    const message =
-      typeof body === "string"
-        ? body.trim()
-        : (body as { message?: string }).message;
-    throw new ApiError({
-      code: status,
-      reason: status === 404 ? "NotFound" : "Unknown",
-      message: message || `the server answered ${status}`,
-    });
   }
 
   async #customPath(
@@ -187,13 +172,13 @@ export class MetricValues {
   }
 
   async #version(group: string, what: string): Promise<string> {
-    const body = await this.#get(`/apis/${group}`).catch(
-      (error: { code?: number }) => {
-        if (error.code === 404)
+    const { body } = await this.client
+      .raw("GET", `/apis/${group}`)
+      .catch((error: unknown) => {
+        if (isNotFound(error))
           throw new Error(`no ${what} metrics API (${group}) registered`);
         throw error;
-      },
-    );
+      });
     const { preferredVersion } = body as {
       preferredVersion?: { version?: string };
     };

@@ -63,7 +63,7 @@ interface DiscoveredList {
   resources: { name: string; kind: string; namespaced: boolean }[];
 }
 
-/** The server serves the version without this kind. */
+/** The server does not serve the version, or not with this kind. */
 class NoSuchKind extends Error {}
 
 export class ManifestObjects {
@@ -227,10 +227,15 @@ export class ManifestObjects {
     let info: Pick<ResourceInfo, "resource" | "namespaced"> | undefined =
       this.#catalogue.kind(group, version, kind);
     if (!info) {
-      const { body } = await this.#options.client.raw(
-        "GET",
-        `${group === "" ? "/api" : "/apis"}/${apiVersionOf({ group, version })}`,
-      );
+      const { body } = await this.#options.client
+        .raw(
+          "GET",
+          `${group === "" ? "/api" : "/apis"}/${apiVersionOf({ group, version })}`,
+        )
+        .catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+          return { body: {} };
+        });
       const found = (body as Partial<DiscoveredList>).resources?.find(
         (each) => each.kind === kind && !each.name.includes("/"),
       );

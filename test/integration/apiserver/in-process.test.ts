@@ -70,6 +70,19 @@ test("watches, lists and raw paths", async () => {
   expect(list.items).toHaveLength(1);
   const version = await client.raw("GET", "/version");
   expect(version.body).toMatchObject({ major: "1" });
-  const missing = await client.raw("GET", "/nothing").catch((e: unknown) => e);
-  expect(missing).toBeTruthy();
+  await expect(client.raw("GET", "/nothing")).rejects.toMatchObject({
+    code: 404,
+    reason: "NotFound",
+    message: "404 page not found",
+  });
+  await expect(
+    client.raw("GET", "/api/v1/namespaces/nowhere"),
+  ).rejects.toMatchObject({
+    code: 404,
+    message: 'namespaces "nowhere" not found',
+    status: { details: { name: "nowhere", kind: "namespaces" } },
+  });
+  await expect(
+    client.raw("POST", "/api/v1/namespaces", { metadata: { name: "A" } }),
+  ).rejects.toMatchObject({ code: 422, reason: "Invalid" });
 });

@@ -1,6 +1,7 @@
 // What the controllers do with custom resources as definitions come and go: garbage collection across custom and built-in
 // kinds, quotas of object counts, the deletion of namespaces.
 import { startCluster, type Cluster } from "../../../index.ts";
+import { ApiError } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { crd, cronTab, definitions } from "../../support/definitions.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -13,7 +14,13 @@ async function call(
   path: string,
   body?: unknown,
 ): Promise<{ status: number; body: AnyObject & Record<string, never> }> {
-  return (await cluster.client.raw(method, path, body)) as never;
+  const answer = await cluster.client
+    .raw(method, path, body)
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      return { status: error.code, body: error.status };
+    });
+  return answer as never;
 }
 const until = (path: string, status: number): Promise<unknown> =>
   eventually(async () => (await call("GET", path)).status === status, {

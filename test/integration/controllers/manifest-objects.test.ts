@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { startCluster, type Cluster } from "../../../index.ts";
 import { systemClock } from "../../../api/clock.ts";
+import { isNotFound } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import { ManifestObjects } from "../../../controllers/manifests/manifest-objects.ts";
 import {
@@ -48,8 +49,14 @@ function startManifests(dataDirectory = directory()) {
   };
 }
 
-const found = async (path: string): Promise<boolean> =>
-  (await cluster.client.raw("GET", path)).status === 200;
+const found = (path: string): Promise<boolean> =>
+  cluster.client.raw("GET", path).then(
+    () => true,
+    (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      return false;
+    },
+  );
 const until = (path: string, there: boolean): Promise<unknown> =>
   eventually(async () => (await found(path)) === there, {
     what: `${path} to be ${there ? "there" : "gone"}`,
