@@ -1,10 +1,11 @@
-// An archive as plain tar: gzip and zstd are unpacked into a temporary file, beside which nothing of it stays. Node unpacks
-// zstd from 22.15 on; before, the program zstd does.
+// An archive as plain tar: gzip and zstd are unpacked into a temporary file, beside which nothing of it stays. A small
+// archive can hold more than a disk, so a part of the file system stays free. Node unpacks zstd from 22.15 on; before,
+// the program zstd does.
 import { spawn } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
@@ -17,8 +18,15 @@ interface PlainArchive {
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+/** What stays free of the file system below the unpacked file. */
+const freeShare = 1 / 20;
+const bytesBetweenLooks = 16 * 1024 * 1024;
 
-export async function openPlainArchive(path: string): Promise<PlainArchive> {
+/** @param unpackInto where its plain form lies until it is closed; throws before less than a twentieth of it is free */
+export async function openPlainArchive(
+  path: string,
+  unpackInto = tmpdir(),
+): Promise<PlainArchive> {
   const file = await fs.open(path, "r");
   let unpack: ((from: string, to: string) => Promise<void>) | undefined;
   try {
@@ -32,7 +40,7 @@ export async function openPlainArchive(path: string): Promise<PlainArchive> {
   }
   if (!unpack) return { file, close: () => file.close() };
   await file.close();
-  const directory = await fs.mkdtemp(join(tmpdir(), "orbit-image-"));
+  const directory = await fs.mkdtemp(join(unpackInto, "orbit-image-"));
   const removed = (): Promise<void> =>
     fs.rm(directory, { recursive: true, force: true });
   try {
@@ -54,10 +62,35 @@ export async function openPlainArchive(path: string): Promise<PlainArchive> {
 
 const privately = { mode: 0o600 };
 
+/** Bytes that may still be written into a directory; throws where there are none. */
+async function spaceIn(directory: string): Promise<number> {
+  const { bavail, blocks, bsize } = await fs.statfs(directory);
+  const bytes = Math.floor((bavail - blocks * freeShare) * bsize);
+  if (bytes > 0) return bytes;
+  throw new Error(
+    `the archive unpacks to more than there is room for in ${dirname(directory)}, where a twentieth stays free: TMPDIR names another directory`,
+  );
+}
+
+/** Passes on what is unpacked while there is room for it beside the file `to`. */
+async function* whileThereIsRoom(
+  chunks: AsyncIterable<Buffer>,
+  to: string,
+): AsyncGenerator<Buffer> {
+  let room = 0;
+  for await (const chunk of chunks) {
+    if (chunk.length > room)
+      room = Math.min(await spaceIn(dirname(to)), bytesBetweenLooks);
+    room -= chunk.length;
+    yield chunk;
+  }
+}
+
 async function unpackGzip(from: string, to: string): Promise<void> {
   await pipeline(
     createReadStream(from),
     zlib.createGunzip(),
+    (chunks: AsyncIterable<Buffer>) => whileThereIsRoom(chunks, to),
     createWriteStream(to, privately),
   );
 }
@@ -69,8 +102,10 @@ const { createZstdDecompress } = zlib as unknown as {
 
 async function unpackZstd(from: string, to: string): Promise<void> {
   const out = createWriteStream(to, privately);
+  const guard = (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> =>
+    whileThereIsRoom(chunks, to);
   if (createZstdDecompress) {
-    await pipeline(createReadStream(from), createZstdDecompress(), out);
+    await pipeline(createReadStream(from), createZstdDecompress(), guard, out);
     return;
   }
   const child = spawn("zstd", ["-dc", "--", from], {
@@ -97,5 +132,5 @@ async function unpackZstd(from: string, to: string): Promise<void> {
     );
   });
   // Either may fail first, and the other one then fails too.
-  await Promise.all([ended, pipeline(child.stdout, out)]);
+  await Promise.all([ended, pipeline(child.stdout, guard, out)]);
 }

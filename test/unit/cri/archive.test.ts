@@ -2,8 +2,10 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { gzipSync } from "node:zlib";
 import { openImageArchive } from "../../../cri/images/image-archive.ts";
 import { normalizeImageName } from "../../../cri/images/image-names.ts";
+import { openPlainArchive } from "../../../cri/images/plain-archive.ts";
 import { indexTar, type TarIndex } from "../../../cri/images/tar-index.ts";
 import { buildSandboxImage } from "../../../cri/sandbox-image/image.ts";
 import { writeTar } from "../../../cri/sandbox-image/tar.ts";
@@ -185,4 +187,60 @@ test("every truncation of a good archive is refused or read whole, never hangs",
     fs.writeFileSync(file, tar.subarray(0, length));
     await expect(openImageArchive(file)).rejects.toThrow();
   }
+});
+
+describe("in a file system of 16 MiB", () => {
+  const mebibyte = 1024 * 1024;
+  let mounted: string;
+  let packed: string;
+
+  beforeEach(() => {
+    const directory = temporary();
+    packed = path.join(directory, "packed");
+    mounted = path.join(directory, "mounted");
+    fs.mkdirSync(mounted);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", mounted]);
+  });
+  afterEach(() => execFileSync("umount", [mounted]));
+
+  const write: Record<string, (bytes: Buffer) => void> = {
+    gzip: (bytes) => fs.writeFileSync(packed, gzipSync(bytes)),
+    zstd: (input) =>
+      execFileSync("zstd", ["-q", "-o", packed], {
+        input,
+        stdio: ["pipe", "ignore", "inherit"],
+      }),
+  };
+
+  test.each(Object.keys(write))(
+    "an archive of %s that unpacks to more is refused, and nothing of it stays",
+    async (form) => {
+      write[form]!(Buffer.alloc(64 * mebibyte));
+      await expect(openPlainArchive(packed, mounted)).rejects.toThrow(
+        `the archive unpacks to more than there is room for in ${mounted}`,
+      );
+      expect(fs.readdirSync(mounted)).toEqual([]);
+      expect(fs.statfsSync(mounted)).toMatchObject({
+        bavail: fs.statfsSync(mounted).blocks,
+      });
+    },
+  );
+
+  test.each(Object.keys(write))(
+    "one of %s that has room is read",
+    async (form) => {
+      write[form]!(Buffer.alloc(15 * mebibyte));
+      const { file, close } = await openPlainArchive(packed, mounted);
+      expect((await file.stat()).size).toBe(15 * mebibyte);
+      await close();
+      expect(fs.readdirSync(mounted)).toEqual([]);
+    },
+  );
+
+  test("one that leaves less than a twentieth free is refused", async () => {
+    write["gzip"]!(Buffer.alloc(15.5 * mebibyte));
+    await expect(openPlainArchive(packed, mounted)).rejects.toThrow(
+      "where a twentieth stays free",
+    );
+  });
 });
