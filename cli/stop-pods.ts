@@ -3,6 +3,7 @@
 // options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
 import * as path from "node:path";
 import { cgroupNames } from "../agent/cgroups/systemd/slice-names.ts";
+import { isGateOn } from "../agent/config/feature-gates.ts";
 import { resolveAgentConfig } from "../agent/config/agent-config.ts";
 import { within } from "../cri/deadline.ts";
 import { endPodProcesses } from "../agent/pods/end/pod-processes.ts";
@@ -16,7 +17,10 @@ import { UsageError } from "./options/table.ts";
 import { agentConfig } from "./parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "./parts/agent/agent-values.ts";
 import { endPodsOf } from "./parts/agent/end-pods.ts";
-import { readEndpoint } from "./parts/agent/runtime-endpoint.ts";
+import {
+  readCgroupDriver,
+  readEndpoint,
+} from "./parts/agent/runtime-endpoint.ts";
 
 /** What stopping and tearing down takes beside the grace. */
 const slackMs = 1500;
@@ -92,7 +96,10 @@ export async function runStopPods(argv: readonly string[]): Promise<number> {
       `${(error as Error).message}: ending the pods' processes without their runtime\n`,
     );
     const { cgroupMount, ...config } = resolveAgentConfig(agentConfig(agent));
-    const cgroupRoot = cgroupNames(config.cgroupDriver).place(
+    const driver = isGateOn(config, "KubeletCgroupDriverFromCRI")
+      ? await readCgroupDriver(dataDirectory)
+      : undefined;
+    const cgroupRoot = cgroupNames(driver ?? config.cgroupDriver).place(
       config.cgroupRoot,
     );
     await endPodProcesses({

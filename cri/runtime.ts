@@ -3,7 +3,10 @@
 // Errors: RuntimeError, whose code says whether a retry can help.
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { ContainerLogs } from "./logs/container-logs.ts";
-import type { RuntimeFeatures } from "./runtime-features.ts";
+import type {
+  RuntimeConfiguration,
+  RuntimeFeatures,
+} from "./runtime-features.ts";
 import type { ContainerStats, Download, FilesystemUsage } from "./usage.ts";
 import type { UserMappings } from "./user-mappings.ts";
 
@@ -297,6 +300,7 @@ export interface Runtime {
   stop(): Promise<void>;
   version(): Promise<RuntimeVersion>;
   status(): Promise<RuntimeStatus>;
+  configuration(): Promise<RuntimeConfiguration>;
   /** The ranges of pods' addresses, one of a family: for the CNI configuration, ours or the runtime's own. */
   updatePodCidrs(podCidrs: readonly string[]): Promise<void>;
 

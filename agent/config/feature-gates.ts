@@ -13,6 +13,7 @@ export type AgentGate =
   | "CPUManagerPolicyBetaOptions"
   | "ImageVolume"
   | "InPlacePodVerticalScaling"
+  | "KubeletCgroupDriverFromCRI"
   | "KubeletCrashLoopBackOffMax"
   | "KubeletPodResourcesDynamicResources"
   | "KubeletPodResourcesGet"

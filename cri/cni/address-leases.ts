@@ -38,8 +38,11 @@ interface NetworkFile {
 }
 
 interface AddressLeasesOptions {
-  readonly runtime: Pick<Runtime, "listPodSandboxes" | "subscribe">;
-  /** Where our network configuration is, if it is ours. */
+  readonly runtime: Pick<
+    Runtime,
+    "listPodSandboxes" | "subscribe" | "configuration"
+  >;
+  /** Where our network configuration is, if it is ours; the runtime's own word counts more. */
   readonly configurationDirectory: string;
   /** A program and its arguments that runs others in the pods' host's network namespace; default: this process's own. */
   readonly wrapper?: readonly string[];
@@ -141,8 +144,13 @@ export class AddressLeases {
 
   /** Resolves to the addresses that are free again, and when to look the next time. Rejects when the runtime is away. */
   async reclaim(): Promise<{ released: string[]; waitMs: number }> {
-    const { runtime, configurationDirectory, clock, logger } = this.#options;
-    const file = join(configurationDirectory, cniFileName);
+    const { runtime, clock, logger } = this.#options;
+    const {
+      networkDirectory = this.#options.configurationDirectory,
+      networkPluginDirectories = [],
+    } = await runtime.configuration();
+    const plugins = [...networkPluginDirectories, ...pluginDirectories];
+    const file = join(networkDirectory, cniFileName);
     const text = await fs.readFile(file, "utf8").catch(() => undefined);
     const network = text && (JSON.parse(text) as NetworkFile);
     const [pair] = network ? network.plugins : [];
@@ -165,7 +173,7 @@ export class AddressLeases {
     for (const lease of due)
       try {
         if (await this.#isUnused(lease.address)) {
-          await this.#release(network, lease);
+          await this.#release(network, lease, plugins);
           await fs.rm(leaseIndex(directory, lease), { force: true });
           released.push(lease.address);
         }
@@ -224,10 +232,11 @@ export class AddressLeases {
   async #release(
     { name, cniVersion, plugins }: NetworkFile,
     { containerId, interfaceName }: Lease,
+    directories: readonly string[],
   ): Promise<void> {
     const [plugin] = (
       await Promise.all(
-        pluginDirectories.map(async (directory) => {
+        directories.map(async (directory) => {
           const file = join(directory, "host-local");
           return fs.access(file).then(
             () => [file],
@@ -247,7 +256,7 @@ export class AddressLeases {
         CNI_CONTAINERID: containerId,
         CNI_IFNAME: interfaceName || "eth0",
         CNI_NETNS: "",
-        CNI_PATH: pluginDirectories.join(":"),
+        CNI_PATH: directories.join(":"),
       },
     });
   }

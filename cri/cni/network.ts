@@ -23,6 +23,8 @@ export interface PodNetworkOptions extends Omit<
    * when that can't be done. Absent: it is not done.
    */
   setPodRules?: (podCidrs: readonly string[]) => Promise<void>;
+  /** Called before the configuration file is made. */
+  onFile?: (file: string) => Promise<void>;
   /** The runtime's directory of plug-ins, when it is ours: a plug-in of our own is put there. */
   pluginDirectory?: string;
 }
@@ -36,6 +38,7 @@ export async function setUpPodNetwork(
     setPodRules,
     mtu,
     pluginDirectory,
+    onFile,
     ...options
   }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
   logger: Logger,
@@ -65,6 +68,7 @@ export async function setUpPodNetwork(
       ranges,
       mtu: size,
     }));
+  await onFile?.(join(options.directory, cniFileName));
   return writeCniConfiguration({
     ...options,
     ...(ownPlugin ? { pairPlugin: pairPluginName } : {}),

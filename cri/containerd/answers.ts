@@ -76,18 +76,6 @@ function sandboxUsers({
     : undefined;
 }
 
-/** What containerd says of its own configuration in the verbose status; other runtimes have other forms, or none. */
-export function configurationOf({
-  info,
-}: Pick<cri.StatusResponse, "info">): Readonly<Record<string, unknown>> {
-  try {
-    const found = JSON.parse(info["config"] ?? "{}") as unknown;
-    return typeof found === "object" && found !== null ? { ...found } : {};
-  } catch {
-    return {};
-  }
-}
-
 /** The verbose answer's `info` is JSON in containerd's own shape; only the pid is wanted. */
 function pidOf(info: Record<string, string>): number | undefined {
   const text = info["info"];

@@ -6,7 +6,6 @@ import { RuntimeError, type Runtime } from "../runtime.ts";
 import { grpcCodes, grpcStatusText } from "../../grpc/channel.ts";
 import { causeCode, type Connection } from "./connection.ts";
 import {
-  configurationOf,
   containerStats,
   containerStatus,
   containerSummary,
@@ -21,6 +20,7 @@ import {
   resourcesMessage,
   sandboxMessage,
 } from "./requests.ts";
+import { runtimeConfiguration } from "./runtime-configuration.ts";
 import { containerdMethods } from "./services.ts";
 
 type ContainerCalls = Pick<
@@ -62,10 +62,8 @@ async function refuseBefore(
 /** With CDI turned off, as it is in containerd 1.7 unless its configuration says otherwise, the devices are left out. */
 async function refuseWithoutCdi(connection: Connection): Promise<void> {
   await refuseBefore(connection, [1, 7], "CDI devices");
-  const { enableCDI } = configurationOf(
-    await connection.call("Status", { verbose: true }),
-  );
-  if (enableCDI === false)
+  const { cdi } = await runtimeConfiguration(connection);
+  if (cdi === false)
     throw new RuntimeError(
       "unsupported",
       "the runtime's configuration turns CDI devices off: enable_cdi is false",

@@ -17,6 +17,7 @@ import { containerCalls } from "./container-calls.ts";
 import { EventSource } from "./events.ts";
 import { imageCalls } from "./image-calls.ts";
 import { sandboxCalls } from "./sandbox-calls.ts";
+import { runtimeConfiguration } from "./runtime-configuration.ts";
 import { SandboxImage } from "../sandbox-image/present-image.ts";
 import { ensureSandboxImage } from "./sandbox-image.ts";
 import { streamCalls } from "./stream-calls.ts";
@@ -40,7 +41,10 @@ export interface ContainerdRuntimeOptions {
   sandboxSeccompProfile?: string;
   /** Of its calls. */
   trace?: GrpcTracing | undefined;
-  /** When given, updatePodCidr sets up the pod network (unless another configuration is there). */
+  /**
+   * When given, updatePodCidrs sets up the pod network (unless another configuration is there), in the directory that the
+   * runtime names, or else in this one.
+   */
   cni?: PodNetworkOptions;
 }
 
@@ -72,9 +76,10 @@ export function createContainerdRuntime(
   const image = new SandboxImage(
     options.ensureSandboxImage === false
       ? undefined
-      : () => ensureSandboxImage(connection, logger),
+      : (name) => ensureSandboxImage(connection, logger, name),
     logger,
   );
+  const ranges = podRanges(options, connection);
   /** Settles when the runtime was tried for the first time. */
   let firstTry: (() => void) | undefined;
   const events = new EventSource({
@@ -82,7 +87,10 @@ export function createContainerdRuntime(
     clock,
     logger,
     onConnect(answered) {
-      if (answered) void image.importAgain();
+      if (answered) {
+        void image.importAgain();
+        void ranges.setLate();
+      }
       firstTry?.();
     },
   });
@@ -131,16 +139,9 @@ export function createContainerdRuntime(
       return found;
     },
     status,
+    configuration: () => runtimeConfiguration(connection),
 
-    async updatePodCidrs(podCidrs) {
-      const [podCidr = "", ...extraCidrs] = podCidrs;
-      if (options.cni !== undefined)
-        await setUpPodNetwork({ ...options.cni, podCidr, extraCidrs }, logger);
-      else
-        await connection.call("UpdateRuntimeConfig", {
-          runtime_config: { network_config: { pod_cidr: podCidrs.join() } },
-        });
-    },
+    updatePodCidrs: (podCidrs) => ranges.set(podCidrs),
 
     ...sandboxCalls(context, image, options.sandboxSeccompProfile, logger),
     ...containerCalls(context),
@@ -148,6 +149,41 @@ export function createContainerdRuntime(
     ...imageCalls({ ...context, connection: images }),
 
     subscribe: (listener) => events.subscribe(listener),
+  };
+}
+
+/** The ranges of pods' addresses, in the network configuration where the runtime looks for it. */
+function podRanges(
+  { cni, logger }: ContainerdRuntimeOptions,
+  connection: Connection,
+): {
+  set(podCidrs: readonly string[]): Promise<void>;
+  /** Sets those that could not be set while the runtime was away. Never rejects. */
+  setLate(): Promise<void>;
+} {
+  let unset: readonly string[] | undefined;
+  async function set(podCidrs: readonly string[]): Promise<void> {
+    unset = podCidrs;
+    const [podCidr = "", ...extraCidrs] = podCidrs;
+    if (cni === undefined) {
+      await connection.call("UpdateRuntimeConfig", {
+        runtime_config: { network_config: { pod_cidr: podCidrs.join() } },
+      });
+    } else {
+      const { networkDirectory: directory = cni.directory } =
+        await runtimeConfiguration(connection);
+      await setUpPodNetwork({ ...cni, directory, podCidr, extraCidrs }, logger);
+    }
+    if (unset === podCidrs) unset = undefined;
+  }
+  return {
+    set,
+    async setLate() {
+      if (unset)
+        await set(unset).catch((err: unknown) =>
+          logger.warn({ err }, "the pod network is not set up"),
+        );
+    },
   };
 }
 

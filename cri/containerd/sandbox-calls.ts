@@ -90,10 +90,13 @@ export function sandboxCalls(
       try {
         return await run();
       } catch (error) {
-        // Another client removed the image, for instance under another of its names.
-        if (!/failed to get sandbox image/.test((error as Error).message))
-          throw error;
-        await image.importAgain();
+        // Another client removed the image, for instance under another of its names. Or it never was there: containerd 2
+        // shows nowhere else what it is configured with.
+        const missing = /failed to get sandbox image(?: "([^"]+)")?/.exec(
+          (error as Error).message,
+        );
+        if (!missing) throw error;
+        await image.importAgain(missing[1]);
         return run();
       }
     },

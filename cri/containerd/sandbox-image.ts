@@ -5,29 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { buildSandboxImage } from "../sandbox-image/image.ts";
-import { configurationOf } from "./answers.ts";
 import type { Connection } from "./connection.ts";
 import { normalizeImageName } from "../images/image-names.ts";
 import { importImageArchive } from "./image-import.ts";
 import { leaseId } from "./lease-id.ts";
+import { sandboxImageName } from "./runtime-configuration.ts";
 
-async function configuredSandboxImage(
-  connection: Connection,
-): Promise<string | undefined> {
-  const { sandboxImage } = configurationOf(
-    await connection.call("Status", { verbose: true }),
-  );
-  return typeof sandboxImage === "string" && sandboxImage !== ""
-    ? sandboxImage
-    : undefined;
-}
-
+/** @param name as containerd asks for it, where it has said so */
 export async function ensureSandboxImage(
   connection: Connection,
   logger: Logger,
+  name?: string,
 ): Promise<void> {
   const built = buildSandboxImage();
-  const wanted = (await configuredSandboxImage(connection)) ?? built.name;
+  const wanted = name ?? (await sandboxImageName(connection)) ?? built.name;
   if (
     (await connection.call("ImageStatus", { image: { image: wanted } }))
       .image !== undefined

@@ -174,7 +174,8 @@ function statusCalls({
   connection,
   requestTimeoutMs,
   attachments,
-}: CallContext): Pick<Runtime, "version" | "status"> {
+  facts,
+}: CallContext): Pick<Runtime, "version" | "status" | "configuration"> {
   const networkCondition = async (): Promise<RuntimeCondition> => {
     const notReady = (problem: string): RuntimeCondition => ({
       ready: false,
@@ -190,6 +191,13 @@ function statusCalls({
     }
   };
   return {
+    async configuration() {
+      const { cgroupDriver } = await facts();
+      return cgroupDriver === "systemd" || cgroupDriver === "cgroupfs"
+        ? { cgroupDriver }
+        : {};
+    },
+
     async version() {
       const found = await connection.call("Version", (docker) =>
         docker.version(),

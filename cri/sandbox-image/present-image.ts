@@ -6,7 +6,7 @@ export class SandboxImage {
 
   /** @param ensure imports the image when it is missing; undefined: it is left to the runtime's administrator */
   constructor(
-    private readonly ensure: (() => Promise<void>) | undefined,
+    private readonly ensure: ((name?: string) => Promise<void>) | undefined,
     private readonly logger: Logger,
   ) {}
 
@@ -15,15 +15,18 @@ export class SandboxImage {
     return this.#ready;
   }
 
-  /** Never rejects: without the image sandboxes fail, with a text that says so. */
-  importAgain(): Promise<void> {
-    this.#ready = this.#import();
+  /**
+   * Never rejects: without the image sandboxes fail, with a text that says so.
+   * @param name as the runtime asked for it in vain; undefined: as its configuration shows it
+   */
+  importAgain(name?: string): Promise<void> {
+    this.#ready = this.#import(name);
     return this.#ready;
   }
 
-  async #import(): Promise<void> {
+  async #import(name: string | undefined): Promise<void> {
     try {
-      await this.ensure?.();
+      await this.ensure?.(name);
     } catch (error) {
       this.logger.warn(
         { err: error },

@@ -338,6 +338,7 @@ export async function startAgentPart(
     rootDirectory: values.text("root-dir"),
     cgroupRoot: settings.cgroupRoot,
     systemdCgroup: config.cgroupDriver === "systemd",
+    driverFromRuntime: isGateOn(settings, "KubeletCgroupDriverFromCRI"),
     mapsUsers: isGateOn(settings, "UserNamespacesSupport"),
     clock,
     podCidrs,
@@ -349,7 +350,7 @@ export async function startAgentPart(
   });
   const agent = createAgent({
     runtime: chosen.runtime,
-    config,
+    config: { ...config, cgroupDriver: chosen.cgroupDriver },
     clock,
     logger,
     tracer: tracing?.tracer,

@@ -4,6 +4,7 @@
 import * as fs from "node:fs/promises";
 import * as net from "node:net";
 import * as path from "node:path";
+import type { RuntimeConfiguration } from "../../../cri/runtime-features.ts";
 
 export const defaultEndpoint = "unix:///run/containerd/containerd.sock";
 
@@ -39,15 +40,45 @@ export async function readEndpoint(
 }
 
 /** Durable and whole: a record lost or cut in half would let the next start choose another runtime. */
-export async function writeEndpoint(
+export function writeEndpoint(
   dataDirectory: string,
   endpoint: string,
 ): Promise<void> {
-  const file = endpointFile(dataDirectory);
+  return writeRecord(dataDirectory, endpointFile(dataDirectory), endpoint);
+}
+
+const driverFile = (dataDirectory: string): string =>
+  path.join(dataDirectory, "runtime-cgroup-driver");
+
+/** What the runtime said when it was asked last: who makes the cgroups of containers. */
+export async function readCgroupDriver(
+  dataDirectory: string,
+): Promise<RuntimeConfiguration["cgroupDriver"]> {
+  const text = await fs
+    .readFile(driverFile(dataDirectory), "utf8")
+    .catch(() => "");
+  return (["cgroupfs", "systemd"] as const).find(
+    (each) => each === text.trim(),
+  );
+}
+
+export async function writeCgroupDriver(
+  dataDirectory: string,
+  driver: NonNullable<RuntimeConfiguration["cgroupDriver"]>,
+): Promise<void> {
+  if ((await readCgroupDriver(dataDirectory)) !== driver)
+    await writeRecord(dataDirectory, driverFile(dataDirectory), driver);
+}
+
+async function writeRecord(
+  dataDirectory: string,
+  file: string,
+  line: string,
+): Promise<void> {
   await fs.mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const handle = await fs.open(`${file}.new`, "w", 0o600);
   try {
-    await handle.writeFile(`${endpoint}\n`);
+    await handle.writeFile(`${line}\n`);
     await handle.sync();
   } finally {
     await handle.close();

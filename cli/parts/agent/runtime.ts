@@ -4,7 +4,6 @@
 // replaced by another that happens to answer: its pods may run, and would run twice. A change by option first ends and
 // removes this node's pods in the old runtime, and fails as long as the old one can't be asked.
 import * as path from "node:path";
-import type { Logger } from "pino";
 import { endPods } from "../../../agent/pods/end/end-pods.ts";
 import { isOwn } from "../../../agent/pods/shape/labels.ts";
 import { systemClock, type Clock } from "../../../api/clock.ts";
@@ -18,6 +17,11 @@ import type { SupervisedContainerd } from "../../../cri/private-containerd/super
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { GrpcTracing } from "../../../grpc/channel.ts";
 import { DependencyError, UsageError } from "../../options/table.ts";
+import {
+  cgroupDriver,
+  type CgroupDriver,
+  type DriverChoice,
+} from "./cgroup-driver.ts";
 import { letMappedUsersThrough } from "./mapped-users.ts";
 import { recordMachineFile, recordNatTables } from "./machine-files.ts";
 import {
@@ -32,12 +36,11 @@ import {
   writeEndpoint,
 } from "./runtime-endpoint.ts";
 
-export interface RuntimeChoice {
+export interface RuntimeChoice extends DriverChoice {
   /** As given: a socket or "private"; empty when none was asked for. */
   endpoint: string;
   /** Of the images; undefined: the runtime's. */
   imageEndpoint?: string | undefined;
-  dataDirectory: string;
   /** The agent's: by it its pods are recognised. */
   rootDirectory: string;
   /** Ranges of pod addresses for the CNI configuration; empty: not known yet. */
@@ -52,14 +55,11 @@ export interface RuntimeChoice {
   };
   /** The cgroup above all pods; a private containerd lives beside it. */
   cgroupRoot: string;
-  /** systemd makes the cgroups of pods: a private containerd leaves it those of containers. */
-  systemdCgroup: boolean;
   /** Pods may have user namespaces of their own. */
   mapsUsers: boolean;
   requestTimeoutMs: number;
   trace?: GrpcTracing | undefined;
   clock?: Clock;
-  logger: Logger;
   /** Where the machine's own containerd would listen, and its network configuration. */
   machine?: { endpoint: string; cniDirectory: string };
 }
@@ -69,6 +69,8 @@ export interface ChosenRuntime {
   readonly endpoint: string;
   /** True when the containerd is ours. */
   readonly isPrivate: boolean;
+  /** Who makes the containers' cgroups. */
+  readonly cgroupDriver: CgroupDriver;
   /** Ends the connection. A private containerd and its pods go on, to be adopted at the next start. */
   stop(): Promise<void>;
 }
@@ -258,6 +260,7 @@ export async function chooseRuntime(
   let pluginDirectory: string | undefined;
   let sandboxSeccompProfile: string | undefined;
   let containerd: SupervisedContainerd | undefined;
+  let onFile: PodNetworkOptions["onFile"];
   if (isPrivate) {
     containerd = await startPrivate(choice);
     endpoint = containerd.endpoint;
@@ -278,10 +281,7 @@ export async function chooseRuntime(
     leases = path.join(dockerDirectory(dataDirectory), "cni/leases");
   } else {
     logger.info({ endpoint }, "using the container runtime");
-    await recordMachineFile(
-      dataDirectory,
-      path.join(cniDirectory, cniFileName),
-    );
+    onFile = (file) => recordMachineFile(dataDirectory, file);
   }
   const configuration = { ranges: podCidrs };
   const { rootDirectory } = choice;
@@ -300,11 +300,18 @@ export async function chooseRuntime(
       ...cniOptions(choice, cniDirectory, leases, configuration),
       ...(foreignDirectory === undefined ? {} : { foreignDirectory }),
       ...(pluginDirectory === undefined ? {} : { pluginDirectory }),
+      ...(onFile === undefined ? {} : { onFile }),
     },
   });
   const recorded = recordNatTables(dataDirectory);
   await runtime.start();
   await recorded;
+  const asked = choice.driverFromRuntime && !isPrivate ? runtime : undefined;
+  const driver = await cgroupDriver(choice, asked).catch(async (error) => {
+    await runtime.stop();
+    await containerd?.release();
+    throw error;
+  });
   if (podCidrs.length > 0)
     await runtime
       .updatePodCidrs(podCidrs)
@@ -335,6 +342,7 @@ export async function chooseRuntime(
     runtime,
     endpoint,
     isPrivate,
+    cgroupDriver: driver,
     async stop() {
       await addressLeases.stop();
       await forgotten?.stop();

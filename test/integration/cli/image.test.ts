@@ -132,6 +132,7 @@ test("another image service than Docker's own is refused by name", async () => {
       podCidrs: [],
       cgroupRoot: "/none",
       systemdCgroup: false,
+      driverFromRuntime: true,
       mapsUsers: false,
       requestTimeoutMs: 1000,
       logger: pino({ level: "silent" }),

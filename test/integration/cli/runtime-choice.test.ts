@@ -7,6 +7,7 @@ import pino from "pino";
 import {
   chooseRuntime,
   type ChosenRuntime,
+  type RuntimeChoice,
 } from "../../../cli/parts/agent/runtime.ts";
 import { DependencyError } from "../../../cli/options/table.ts";
 import { endpointFile } from "../../../cli/parts/agent/runtime-endpoint.ts";
@@ -57,6 +58,7 @@ afterAll(async () => {
 function choose(
   endpoint = "",
   dataDirectory = part.directory,
+  change: Partial<RuntimeChoice> = {},
 ): Promise<ChosenRuntime> {
   return chooseRuntime({
     endpoint,
@@ -64,6 +66,7 @@ function choose(
     rootDirectory: path.join(dataDirectory, "agent"),
     podCidrs: ["10.251.0.0/24"],
     systemdCgroup: false,
+    driverFromRuntime: true,
     mapsUsers: false,
     cgroupRoot,
     requestTimeoutMs: 10_000,
@@ -72,6 +75,7 @@ function choose(
       endpoint: machine.endpoint,
       cniDirectory: path.join(machineDirectory, "net.d"),
     },
+    ...change,
   });
 }
 
@@ -119,7 +123,7 @@ test("the first start takes the machine's containerd, and waits for it ever afte
   await first.stop();
   expect(recorded(data)).toBe(machine.endpoint);
   expect(fs.readFileSync(path.join(data, "machine-files"), "utf8")).toBe(
-    `${machineDirectory}/net.d/99-orbit.conflist\n${machineDirectory}/net.d\n`,
+    `${machine.cniConfigurationDirectory}/99-orbit.conflist\n`,
   );
   await machine.stop();
   const late = await choose("", data);
@@ -131,6 +135,43 @@ test("the first start takes the machine's containerd, and waits for it ever afte
   });
   await late.stop();
   expect(fs.existsSync(path.join(data, "containerd"))).toBe(false);
+  // The configuration lies where that runtime looks for it, not where most do.
+  expect(fs.existsSync(path.join(machineDirectory, "net.d"))).toBe(false);
+});
+
+test("a runtime that leaves cgroups to systemd has its pods' made by systemd, also when it is late", async () => {
+  const data = directories();
+  const systemd = await startPrivateContainerd({
+    directory: path.join(data, "runtime"),
+    logger,
+    systemdCgroup: true,
+  });
+  try {
+    await expect(
+      choose(systemd.endpoint, data, { systemdRuns: false }),
+    ).rejects.toThrow(/SystemdCgroup = true.*systemd does not run/);
+    const chosen = await choose(systemd.endpoint, data, { systemdRuns: true });
+    await chosen.stop();
+    expect(chosen.cgroupDriver).toBe("systemd");
+    const off = await choose(systemd.endpoint, data, {
+      driverFromRuntime: false,
+    });
+    await off.stop();
+    expect(off.cgroupDriver).toBe("cgroupfs");
+  } finally {
+    await systemd.stop();
+  }
+  const late = await choose(systemd.endpoint, data, { systemdRuns: true });
+  await late.stop();
+  expect(late.cgroupDriver).toBe("systemd");
+});
+
+test("systemd is not asked for cgroups where it does not run", async () => {
+  await expect(
+    choose(machine.endpoint, directories(), {
+      ...{ systemdCgroup: true, systemdRuns: false, driverFromRuntime: false },
+    }),
+  ).rejects.toThrow("--cgroup-driver=systemd: systemd does not run");
 });
 
 test("a private containerd is kept when the machine gets one of its own", async () => {
