@@ -2,15 +2,20 @@
 // changes it. It changes nothing itself, and needs neither a running cluster nor one that ever ran.
 import { readdir, readFile, readlink } from "node:fs/promises";
 import * as path from "node:path";
+import pino from "pino";
 import { systemClock } from "../../api/clock.ts";
+import type { Runtime } from "../../cri/runtime.ts";
 import { group, option } from "../options/build-table.ts";
 import { helpText, wantsHelp } from "../options/help.ts";
-import { parseOptions } from "../options/parse.ts";
+import { parseOptions, type OptionValues } from "../options/parse.ts";
 import { UsageError, type OptionTable } from "../options/table.ts";
 import {
+  defaultEndpoint,
+  normalEndpoint,
   privateRuntime,
   privateRuntimeDirectory,
   readEndpoint,
+  socketAnswers,
 } from "../parts/agent/runtime-endpoint.ts";
 import type { Finding, MachineFiles } from "./finding.ts";
 import {
@@ -29,6 +34,7 @@ import {
   overlay,
   processes,
 } from "./kernel-checks.ts";
+import { containerRuntime } from "./runtime-checks.ts";
 
 const table: OptionTable = [
   group(
@@ -42,6 +48,12 @@ const table: OptionTable = [
       min: 1,
       max: 65_535,
     }),
+    option(
+      "container-runtime-endpoint",
+      "string",
+      "",
+      "The server's. Not given: the one that the data directory records, else the machine's containerd where it answers.",
+    ),
     option("output", "string", "text", "text or json.", {
       short: "o",
       values: ["text", "json"],
@@ -71,6 +83,28 @@ function text(findings: readonly Finding[]): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** As the server chooses; undefined: a private one. */
+async function endpointOf(
+  values: OptionValues,
+  directory: string,
+): Promise<string | undefined> {
+  const given = normalEndpoint(values.text("container-runtime-endpoint"));
+  if (given !== "") return given;
+  const recorded = await readEndpoint(directory);
+  if (recorded !== undefined) return recorded;
+  return (await socketAnswers(defaultEndpoint)) ? defaultEndpoint : undefined;
+}
+
+async function connectionTo(endpoint: string): Promise<Runtime> {
+  const { openRuntime } = await import("../../cri/open-runtime.ts");
+  return openRuntime({
+    endpoint,
+    logger: pino({ level: "silent" }),
+    requestTimeoutMs: 10_000,
+    ensureSandboxImage: false,
+  });
+}
+
 /** Resolves to the exit code: 2 when a check failed, 0 otherwise. @throws UsageError */
 export async function runDoctor(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table)) {
@@ -87,7 +121,7 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
   const directory = path.resolve(values.text("data-dir"));
   if (process.getuid?.() !== 0)
     throw new UsageError("orbit doctor has to run as root, as a node does");
-  const endpoint = await readEndpoint(directory);
+  const endpoint = await endpointOf(values, directory);
   const own = `unix://${privateRuntimeDirectory(directory)}/`;
   const isPrivate =
     endpoint === undefined ||
@@ -102,6 +136,13 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
     await processes(machine),
     ...[await connections(machine)].filter((each) => each !== undefined),
     ...(await programs(isPrivate)),
+    ...(isPrivate
+      ? []
+      : await containerRuntime(
+          endpoint,
+          () => connectionTo(endpoint),
+          machine,
+        )),
     ...(await room(directory)),
     ...(await ports(
       {

@@ -24,6 +24,8 @@ import {
   overlay,
   processes,
 } from "../../../cli/doctor/kernel-checks.ts";
+import { containerRuntime } from "../../../cli/doctor/runtime-checks.ts";
+import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
 import { createFileStore } from "../../../storage/file/file-store.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -297,4 +299,134 @@ test("the command prints each finding, and exits with 2 when one failed", async 
     server.close();
     jest.restoreAllMocks();
   }
+});
+
+/** A runtime that answers so, and the machine's files. */
+const runtimeFindings = (
+  answers: Partial<Pick<Runtime, "version" | "status" | "configuration">>,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Finding[]> => {
+  const ready = { ready: true, reason: "", message: "" };
+  return containerRuntime(
+    "unix:///run/c.sock",
+    () =>
+      Promise.resolve({
+        start: () => Promise.resolve(),
+        stop: () => Promise.resolve(),
+        version: () =>
+          Promise.resolve({
+            runtimeName: "containerd",
+            runtimeVersion: "2.1.9",
+            runtimeApiVersion: "v1",
+          }),
+        status: () =>
+          Promise.resolve({
+            runtime: ready,
+            network: ready,
+            supplementalGroupsPolicy: true,
+          }),
+        configuration: () => Promise.resolve({}),
+        ...answers,
+      }),
+    machine({
+      "/srv/plugins/ptp": "",
+      "/srv/plugins/host-local": "",
+      "/usr/lib/cni/loopback": "",
+      ...files,
+    }),
+  );
+};
+const configured = {
+  networkDirectory: "/srv/net.d",
+  networkPluginDirectories: ["/srv/plugins", "/usr/lib/cni"],
+};
+
+test("a runtime of the machine's own that fits", async () => {
+  const findings = await runtimeFindings({
+    configuration: () =>
+      Promise.resolve({ ...configured, cgroupDriver: "cgroupfs", cdi: true }),
+  });
+  expect(states(findings)).toEqual([
+    "container runtime: ok",
+    "runtime's cgroup driver: ok",
+    "network plug-ins: ok",
+    "network configuration: ok",
+    "CDI devices: ok",
+  ]);
+});
+
+test.each<
+  [string, Parameters<typeof runtimeFindings>[0], string, string, string]
+>([
+  [
+    "leaves cgroups to a systemd that does not run",
+    {
+      configuration: () =>
+        Promise.resolve({ ...configured, cgroupDriver: "systemd" }),
+    },
+    "runtime's cgroup driver",
+    "systemd, which does not run on this machine",
+    'plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options',
+  ],
+  [
+    "has plug-ins in another place",
+    { configuration: () => Promise.resolve({}) },
+    "network plug-ins",
+    "ptp, host-local not in /opt/cni/bin, /usr/lib/cni",
+    'plugins."io.containerd.cri.v1.runtime".cni',
+  ],
+  [
+    "has plug-ins in another place, by a file of version 2",
+    {
+      version: () =>
+        Promise.resolve({
+          runtimeName: "containerd",
+          runtimeVersion: "v1.7.24",
+          runtimeApiVersion: "v1",
+        }),
+    },
+    "network plug-ins",
+    "ptp, host-local not in",
+    'plugins."io.containerd.grpc.v1.cri".cni',
+  ],
+  [
+    "serves no CRI",
+    {
+      version: () =>
+        Promise.reject(new RuntimeError("unsupported", "unknown service")),
+    },
+    "container runtime",
+    "unix:///run/c.sock serves no CRI: unknown service",
+    "disabled_plugins",
+  ],
+  [
+    "is away",
+    {
+      version: () =>
+        Promise.reject(new RuntimeError("unavailable", "no connection")),
+    },
+    "container runtime",
+    "unix:///run/c.sock does not answer: no connection",
+    "systemctl restart containerd",
+  ],
+])("a runtime that %s", async (_, answers, name, found, remedy) => {
+  const finding = (await runtimeFindings(answers)).find(
+    (each) => each.name === name,
+  );
+  expect(finding).toMatchObject({
+    state: "failed",
+    found: expect.stringContaining(found) as string,
+    remedy: expect.stringContaining(remedy) as string,
+  });
+});
+
+test("systemd runs where its directory is there", async () => {
+  const findings = await runtimeFindings(
+    {
+      configuration: () =>
+        Promise.resolve({ ...configured, cgroupDriver: "systemd" }),
+    },
+    { "/run/systemd/system": "" },
+  );
+  expect(states(findings)).toContain("runtime's cgroup driver: ok");
 });
