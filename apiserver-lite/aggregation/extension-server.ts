@@ -6,6 +6,7 @@ import type { ClientRequest, OutgoingHttpHeaders } from "node:http";
 import { X509Certificate } from "node:crypto";
 import { httpsAgent } from "../../client/egress/egress-agents.ts";
 import type { Dial } from "../../client/egress/egress-dialer.ts";
+import { BundleConnections } from "../../client/webhook/bundle-connections.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
 
 /** Until a connection, its TLS included, is made. */
@@ -40,6 +41,8 @@ export class ExtensionServer {
   readonly #open = new Set<ClientRequest>();
   #agent: https.Agent;
   #context: SecureContext | undefined;
+  /** With an authority: how its servers are verified. */
+  readonly #verified: BundleConnections | undefined;
   #unchecked: ExtensionServer | undefined;
   #closed = false;
   /** Why no connection can be made. */
@@ -52,7 +55,12 @@ export class ExtensionServer {
     private readonly dial?: Dial,
   ) {
     this.problem = authorityProblem(tls);
-    this.#agent = this.#createAgent();
+    const { authority, insecure } = tls;
+    if (authority && !insecure) {
+      this.#verified = new BundleConnections({ bundle: authority, dial });
+      this.#verified.setCertificate(certificate);
+    }
+    this.#agent = this.#createKeepingAgent();
   }
 
   /** The same, whatever certificate it shows: to see whether it is there. */
@@ -69,9 +77,10 @@ export class ExtensionServer {
   setCertificate(certificate: CertificatePair | undefined): void {
     this.certificate = certificate;
     this.#context = undefined;
+    this.#verified?.setCertificate(certificate);
     // Those in use stay as they are; those that wait are closed.
     const old = this.#agent;
-    this.#agent = this.#createAgent();
+    this.#agent = this.#createKeepingAgent();
     for (const sockets of Object.values(old.freeSockets))
       for (const socket of sockets ?? []) socket.destroy();
     this.#unchecked?.setCertificate(certificate);
@@ -86,22 +95,14 @@ export class ExtensionServer {
     { method, path, headers, upgrading = false }: Asked,
   ): ClientRequest {
     if (this.#closed) throw new Error("the connections are closed");
-    const connection: https.AgentOptions = {
-      ...(upgrading ? this.#tlsOptions() : {}),
-      secureContext: this.#secureContext(),
-    };
     const request = https.request({
-      ...connection,
       host,
       port,
       path,
       method,
       headers,
-      agent: !upgrading
-        ? this.#agent
-        : this.dial
-          ? httpsAgent(this.dial)
-          : false,
+      ...(this.#verified ? {} : { secureContext: this.#secureContext() }),
+      agent: upgrading ? this.#createAgent() : this.#agent,
     });
     this.#open.add(request);
     const timer = setTimeout(
@@ -127,38 +128,39 @@ export class ExtensionServer {
     this.#closed = true;
     for (const request of this.#open) request.destroy();
     this.#agent.destroy();
+    this.#verified?.close();
     this.#unchecked?.close();
-  }
-
-  #tlsOptions(): https.AgentOptions {
-    const { insecure, serverName } = this.tls;
-    return {
-      ALPNProtocols: ["http/1.1"],
-      servername: serverName,
-      rejectUnauthorized: !insecure,
-    };
   }
 
   /** One for all connections: to read the certificates takes a millisecond, and each watch is a connection. */
   #secureContext(): SecureContext {
-    const { authority } = this.tls;
     const { certificate } = this;
-    return (this.#context ??= createSecureContext({
-      // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
-      ...(authority ? { ca: authority, allowPartialTrustChain: true } : {}),
-      ...(certificate
+    return (this.#context ??= createSecureContext(
+      certificate
         ? { cert: certificate.certificate, key: certificate.key }
-        : {}),
-    }));
+        : {},
+    ));
   }
 
-  #createAgent(): https.Agent {
-    return httpsAgent(this.dial, {
+  #createKeepingAgent(): https.Agent {
+    return this.#createAgent({
       keepAlive: true,
       maxFreeSockets: maxKept,
       timeout: maxIdleMs,
-      ...this.#tlsOptions(),
     });
+  }
+
+  #createAgent(keeping: https.AgentOptions = {}): https.Agent {
+    const { insecure, serverName } = this.tls;
+    const options: https.AgentOptions = {
+      ...keeping,
+      ALPNProtocols: ["http/1.1"],
+      servername: serverName,
+      rejectUnauthorized: !insecure,
+    };
+    return (
+      this.#verified?.createAgent(options) ?? httpsAgent(this.dial, options)
+    );
   }
 }
 

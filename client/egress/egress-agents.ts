@@ -13,7 +13,10 @@ interface Place {
   readonly port?: number | string | null | undefined;
 }
 
-const dialed = (dial: Dial, { host, port }: Place): ReturnType<Dial> =>
+/** Until TLS is made. */
+const handshakeMs = 30_000;
+
+export const dialed = (dial: Dial, { host, port }: Place): ReturnType<Dial> =>
   dial(String(host ?? "").replace(/^\[|\]$/g, ""), Number(port));
 
 class DialedHttpAgent extends http.Agent {
@@ -61,17 +64,30 @@ async function secured(
   options: https.RequestOptions,
 ): Promise<tls.TLSSocket> {
   const socket = await dialed(dial, options);
-  const secure = tls.connect({
-    ...(options as tls.ConnectionOptions),
-    socket,
-  });
+  return established(
+    tls.connect({ ...(options as tls.ConnectionOptions), socket }),
+  );
+}
+
+/** Once it is made. Rejects for one that is not made, or not verified, or takes longer than half a minute: it is closed then. */
+export function established(secure: tls.TLSSocket): Promise<tls.TLSSocket> {
   return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () =>
+        secure.destroy(
+          Object.assign(new Error("i/o timeout"), { code: "ETIMEDOUT" }),
+        ),
+      handshakeMs,
+    );
     secure.once("secureConnect", () => {
-      secure.off("error", reject);
+      clearTimeout(timer);
       resolve(secure);
     });
     secure.once("error", reject);
-    secure.once("close", () => reject(new Error("socket hang up")));
+    secure.once("close", () => {
+      clearTimeout(timer);
+      reject(new Error("socket hang up"));
+    });
   });
 }
 

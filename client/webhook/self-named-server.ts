@@ -6,15 +6,16 @@
 // the certificate gets no byte of a request and is closed; every new connection verifies the certificate once more.
 // What can't be verified fails with the first connection's error.
 import { X509Certificate } from "node:crypto";
+import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { buildConnector } from "undici";
 import type { Clock } from "../../api/clock.ts";
 import { verifyChain } from "../../api/pki/chain.ts";
 import { splitCertificates } from "../../api/pki/pem.ts";
 
-type Connector = buildConnector.connector;
-type Target = Parameters<Connector>[0];
-type Callback = Parameters<Connector>[1];
+export type Callback = (
+  ...result: [error: null, socket: Socket | TLSSocket] | [Error, null]
+) => void;
+export type Connector<Target> = (target: Target, callback: Callback) => void;
 
 const serverUsage = "1.3.6.1.5.5.7.3.1";
 
@@ -49,24 +50,24 @@ function authoritiesIn(bundle: string): X509Certificate[] {
   });
 }
 
-interface Connectors {
+interface Connectors<Target> {
   /** Verifies with the bundle. */
-  readonly strict: Connector;
+  readonly strict: Connector<Target>;
   /** Verifies nothing, and shows no client certificate. */
-  readonly open: Connector;
+  readonly open: Connector<Target>;
   /** Verifies with this certificate (PEM) alone. */
-  readonly trusting: (certificate: string) => Connector;
+  readonly trusting: (certificate: string) => Connector<Target>;
 }
 
 /** @param bundle PEM */
-export function connectorForBundle(
-  { strict, open, trusting }: Connectors,
+export function connectorForBundle<Target>(
+  { strict, open, trusting }: Connectors<Target>,
   bundle: string,
   clock: Clock,
-): Connector {
+): Connector<Target> {
   let authorities: readonly X509Certificate[] | undefined;
   const trusted = () => (authorities ??= authoritiesIn(bundle));
-  let known: { leaf: X509Certificate; connect: Connector } | undefined;
+  let known: { leaf: X509Certificate; connect: Connector<Target> } | undefined;
   const isGood = (leaf: X509Certificate): boolean =>
     isFromBundle(leaf, trusted(), clock.now());
   const meet = (target: Target, callback: Callback): void =>

@@ -2,7 +2,7 @@
 // one's own issuer: Go trusts every certificate of a bundle, and nothing beside.
 import * as fs from "node:fs";
 import * as https from "node:https";
-import type { AddressInfo } from "node:net";
+import * as net from "node:net";
 import { once } from "node:events";
 import { ExtensionServer } from "../../../apiserver-lite/aggregation/extension-server.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
@@ -87,7 +87,7 @@ async function asked(
   server.listen(0, "localhost");
   await once(server, "listening");
   try {
-    const { port } = server.address() as AddressInfo;
+    const { port } = server.address() as net.AddressInfo;
     return [await ask(port, bundle.map(pem).join("")), requests];
   } finally {
     server.closeAllConnections();
@@ -142,4 +142,62 @@ describe.each([
       expect([what, requests]).toEqual([what, 0]);
     }
   });
+
+  test("trusts servers without a name that its authority without a name signed", async () => {
+    const bare = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none";
+    const signing = `basicConstraints=CA:TRUE\nkeyUsage=digitalSignature,keyCertSign\n${bare}`;
+    const nameless = issue("", signing);
+    const other = issue("", signing);
+    const names = `subjectAltName=${right}\n${bare}`;
+    const leaf = issue("", names, nameless);
+    expect(await asked(ask, leaf, [nameless])).toEqual(["answered", 1]);
+    expect(await asked(ask, leaf, [root, nameless])).toEqual(["answered", 1]);
+    const elsewhere = issue("", `subjectAltName=DNS:other\n${bare}`, nameless);
+    const refused: readonly (readonly [Pair, readonly Pair[]])[] = [
+      [leaf, [other]],
+      [leaf, [root]],
+      [issue("", names, nameless, expired), [nameless]],
+      [issue("", names), [nameless]],
+      [elsewhere, [nameless]],
+    ];
+    for (const [shown, bundle] of refused) {
+      const [answer, requests] = await asked(ask, shown, bundle);
+      expect([answer, requests]).not.toEqual(["answered", 1]);
+      expect(requests).toBe(0);
+    }
+  });
+});
+
+test("a connection under way to an extension ends with its server", async () => {
+  const silent = net.createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const tls = {
+    authority: pem(root),
+    insecure: false,
+    serverName: "localhost",
+  };
+  const extension = new ExtensionServer(tls, undefined);
+  try {
+    const { port } = silent.address() as net.AddressInfo;
+    const request = extension.request(
+      { host: "127.0.0.1", port },
+      { method: "GET", path: "/", headers: {} },
+    );
+    request.end();
+    const failed = once(request, "error");
+    const [socket] = (await once(silent, "connection")) as [net.Socket];
+    socket.on("error", () => undefined).resume();
+    const closed = once(socket, "close");
+    extension.close();
+    await failed.catch(() => undefined);
+    await closed;
+    expect(() =>
+      extension.request(
+        { host: "127.0.0.1", port },
+        { method: "GET", path: "/", headers: {} },
+      ),
+    ).toThrow("closed");
+  } finally {
+    silent.close();
+  }
 });
