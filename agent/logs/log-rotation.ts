@@ -25,6 +25,8 @@ interface LogRotationOptions {
 
 const shortestIntervalMs = 250;
 const newLogMs = 500;
+/** Between tries to rotate a log that can't be. */
+const longestPauseMs = 60_000;
 /** The directories of all logs are read no more often than that, and without a rotation once a minute. */
 const budgetEveryMs = 5000;
 const idleBudgetEveryMs = 60_000;
@@ -32,6 +34,8 @@ const idleBudgetEveryMs = 60_000;
 export class LogRotation {
   readonly #options: LogRotationOptions;
   readonly #sizes = new Map<string, { bytes: number; atMs: number }>();
+  /** Logs whose last rotation failed. */
+  readonly #failures = new Map<string, { pauseMs: number; untilMs: number }>();
   #timer: Timer | undefined;
   #dueAtMs = Infinity;
   #stopped = false;
@@ -95,8 +99,8 @@ export class LogRotation {
       Array.from({ length: Math.min(maxWorkers, all.length) }, work),
     );
     const present = new Set(all.map(({ id }) => id));
-    for (const id of this.#sizes.keys())
-      if (!present.has(id)) this.#sizes.delete(id);
+    for (const known of [this.#sizes, this.#failures])
+      for (const id of known.keys()) if (!present.has(id)) known.delete(id);
     await this.#keepBudget();
     return Math.max(shortestIntervalMs, Math.ceil(nextMs));
   }
@@ -116,29 +120,43 @@ export class LogRotation {
 
   /** Resolves to when the log could be full again. */
   async #checkOne(container: LoggedContainer): Promise<number> {
-    const { logs, clock, logger, maxSizeBytes, maxFiles } = this.#options;
-    const { id, logPath } = container;
+    const { logs, clock, maxSizeBytes } = this.#options;
+    const { id } = container;
     const bytes = await logs.sizeBytes(container);
     const nowMs = clock.monotonic();
     const before = this.#sizes.get(id);
     this.#sizes.set(id, { bytes, atMs: nowMs });
-    if (bytes >= maxSizeBytes) {
-      this.#rotated = true;
-      await logs
-        .rotate(container, maxFiles)
-        .catch((error: unknown) =>
-          logger.warn(
-            { err: error, logPath },
-            "can't rotate a container's log",
-          ),
-        );
-      this.#sizes.set(id, { bytes: 0, atMs: nowMs });
-      return shortestIntervalMs * 2;
-    }
+    if (bytes >= maxSizeBytes) return this.#rotate(container, nowMs);
     // A new one may be fast: its rate is known with the second look.
     if (!before) return bytes > 0 ? newLogMs : Infinity;
     if (bytes <= before.bytes || nowMs <= before.atMs) return Infinity;
     const bytesPerMs = (bytes - before.bytes) / (nowMs - before.atMs);
     return (maxSizeBytes - bytes) / bytesPerMs;
+  }
+
+  /** One that can't be rotated, on a full disk for instance, is tried again with growing pauses. */
+  async #rotate(container: LoggedContainer, nowMs: number): Promise<number> {
+    const { logs, logger, maxFiles, intervalMs } = this.#options;
+    const { id, logPath } = container;
+    const failure = this.#failures.get(id);
+    if (failure && nowMs < failure.untilMs) return failure.untilMs - nowMs;
+    this.#rotated = true;
+    try {
+      await logs.rotate(container, maxFiles);
+      this.#failures.delete(id);
+      this.#sizes.set(id, { bytes: 0, atMs: nowMs });
+      return shortestIntervalMs * 2;
+    } catch (err) {
+      const pauseMs = Math.min(
+        Math.max(intervalMs, longestPauseMs),
+        failure ? failure.pauseMs * 2 : shortestIntervalMs * 2,
+      );
+      this.#failures.set(id, { pauseMs, untilMs: nowMs + pauseMs });
+      logger.warn(
+        { err, logPath, retryMs: pauseMs },
+        "can't rotate a container's log",
+      );
+      return pauseMs;
+    }
   }
 }

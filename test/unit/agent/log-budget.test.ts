@@ -129,3 +129,42 @@ test("a new log is looked at after half a second, and its rate after another", a
   expect(looks).toBe(2);
   rotation.stop();
 });
+
+test("a log that can't be rotated is tried again with growing pauses, and at once the next time it is full", async () => {
+  const clock = new FakeClock();
+  const tries: number[] = [];
+  let works = false;
+  const rotation = new LogRotation({
+    logs: {
+      sizeBytes: () => Promise.resolve(block),
+      rotate: () => {
+        tries.push(clock.monotonic());
+        return works ? Promise.resolve() : Promise.reject(new Error("ENOSPC"));
+      },
+    },
+    containers: () => [{ id: "c", logPath: "/0.log" }],
+    maxSizeBytes: block,
+    maxFiles: 5,
+    intervalMs: 3000,
+    maxWorkers: 1,
+    budget: { enforce: () => Promise.resolve() },
+    clock,
+    logger,
+  });
+  const start = clock.monotonic();
+  for (let looks = 0; looks < 1000; looks++) {
+    await rotation.check();
+    clock.advance(250);
+  }
+  expect(tries.map((at) => at - start)).toEqual(
+    [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 123.5, 183.5, 243.5].map(
+      (seconds) => seconds * 1000,
+    ),
+  );
+  works = true;
+  clock.advance(60_000);
+  tries.length = 0;
+  expect(await rotation.check()).toBe(500);
+  expect(await rotation.check()).toBe(500);
+  expect(tries).toHaveLength(2);
+});
