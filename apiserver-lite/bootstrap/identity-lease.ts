@@ -25,7 +25,8 @@ interface IdentityLeaseOptions {
 }
 
 const leaseSeconds = 3600;
-const renewMs = 10_000;
+/** The reference renews each 10 s. Each renewal is a write to the disk, and a lease of an hour needs few. */
+const renewMs = 60_000;
 const collectMs = 3_600_000;
 /** Of the period, so that servers that were started together do not write together. */
 const jitter = 0.04;
