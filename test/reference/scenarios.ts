@@ -48,9 +48,11 @@ import { reviews } from "./scenarios/reviews.ts";
 import { selectors } from "./scenarios/selectors.ts";
 import { smallKinds } from "./scenarios/small-kinds.ts";
 import { storageKinds } from "./scenarios/storage-kinds.ts";
+import { storedExtensions } from "./scenarios/stored-extensions.ts";
 import { storageVersions } from "./scenarios/storage-versions.ts";
 import { strategicPatch } from "./scenarios/strategic-patch.ts";
 import { tables } from "./scenarios/tables.ts";
+import { templateWarnings } from "./scenarios/template-warnings.ts";
 import { watching } from "./scenarios/watching.ts";
 import { webhookCalls } from "./scenarios/webhook-calls.ts";
 import { webhookKinds } from "./scenarios/webhook-kinds.ts";
@@ -107,8 +109,10 @@ export const scenarios: readonly Scenario[] = [
   smallKinds,
   storageKinds,
   storageVersions,
+  storedExtensions,
   strategicPatch,
   tables,
+  templateWarnings,
   watching,
   webhookCalls,
   webhookKinds,

@@ -13,6 +13,7 @@ import type {
   MutatingAdmissionPolicyBinding,
 } from "../../../api/types/admissionregistration-v1alpha1.ts";
 import { formatAge } from "../../printing/age.ts";
+import type { LabelSelector } from "../../../api/types/meta-v1.ts";
 import { strategyOf } from "../typed.ts";
 import {
   validateMutatingBinding,
@@ -20,6 +21,7 @@ import {
 } from "./mutating-policy-validation.ts";
 import type { PolicyExpressions } from "./policy-expressions.ts";
 import { validateBinding, validatePolicy } from "./policy-validation.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 
 /** Loads the language once; validation itself can't wait. */
 export class ExpressionLoader {
@@ -48,6 +50,8 @@ export const createAdmissionPolicyStrategy = (
       validatePolicy(object, undefined, loader.create),
     validateUpdate: (object, old) => validatePolicy(object, old, loader.create),
     status: {
+      resetPaths: keptBesideStatus,
+      prepareForUpdate: keepMetadata,
       validateUpdate: ({ status }) =>
         (status?.typeChecking?.expressionWarnings ?? []).flatMap(
           ({ warning, fieldRef }, index): FieldError[] => {
@@ -123,5 +127,22 @@ const shownKind = (kind: ParamKind | undefined): string =>
 
 function shownReference(reference: ParamRef | undefined): string {
   if (!reference) return "<unset>";
-  return `${reference.namespace || "*"}/${reference.name}`;
+  const { name, namespace, selector } = reference;
+  if (name) return `${namespace || "*"}/${name}`;
+  return selector ? shownSelector(selector) : "<unset>";
+}
+
+/** As the reference prints the type. */
+function shownSelector({
+  matchLabels = {},
+  matchExpressions = [],
+}: LabelSelector): string {
+  const labels = Object.keys(matchLabels)
+    .sort()
+    .map((key) => `${key}: ${matchLabels[key]},`);
+  const requirements = matchExpressions.map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(" ")}],},`,
+  );
+  return `&LabelSelector{MatchLabels:map[string]string{${labels.join("")}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join("")}},}`;
 }

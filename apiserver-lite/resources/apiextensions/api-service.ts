@@ -15,6 +15,7 @@ import type {
 import { formatAge } from "../../printing/age.ts";
 import { oneOf } from "../field-checks.ts";
 import { strategyOf } from "../typed.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 
 /** What a local one, which no server beside this one answers for, always reports. */
 export const localCondition = {
@@ -41,15 +42,8 @@ export const apiServiceStrategy = strategyOf<APIService>({
     ...serverProblems(spec),
   ],
   status: {
-    resetPaths: [["spec"], ["metadata"]],
-    prepareForUpdate(object, old) {
-      const { labels, annotations, finalizers, ownerReferences } = old.metadata;
-      const kept = { labels, annotations, finalizers, ownerReferences };
-      for (const [name, value] of Object.entries(kept))
-        if (value === undefined)
-          delete object.metadata[name as keyof typeof kept];
-        else Object.assign(object.metadata, { [name]: value });
-    },
+    resetPaths: keptBesideStatus,
+    prepareForUpdate: keepMetadata,
     validateUpdate: ({ status }) =>
       (status?.conditions ?? []).flatMap((condition, index) =>
         oneOf(

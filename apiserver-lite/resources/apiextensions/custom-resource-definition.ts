@@ -5,6 +5,7 @@ import type { CustomResourceDefinition } from "../../../api/types/apiextensions-
 import { strategyOf } from "../typed.ts";
 import { markForCleanup } from "./cleanup.ts";
 import type * as Validation from "./definition-validation.ts";
+import { keptBesideStatus } from "../status-metadata.ts";
 
 let validation: typeof Validation | undefined;
 
@@ -49,6 +50,7 @@ export const customResourceDefinitionStrategy =
         ? validation!.validateChangedDefinition(definition, was)
         : validation!.validateNewDefinition(definition),
     status: {
+      resetPaths: keptBesideStatus,
       prepareForUpdate: prepareValidation,
       validateUpdate: (definition) => validation!.statusProblems(definition),
     },

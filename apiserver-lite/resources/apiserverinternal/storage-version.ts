@@ -15,6 +15,7 @@ import type {
 import { formatAge } from "../../printing/age.ts";
 import { joined, ofEach } from "../field-checks.ts";
 import { strategyOf } from "../typed.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 
 type Problems = FieldError[];
 
@@ -29,10 +30,8 @@ export const storageVersionStrategy = strategyOf<StorageVersion>({
     object.status = {};
   },
   status: {
-    resetPaths: [["metadata"], ["spec"]],
-    prepareForUpdate(object, old) {
-      object.spec = { ...old.spec };
-    },
+    resetPaths: keptBesideStatus,
+    prepareForUpdate: keepMetadata,
     validateUpdate: ({ status }) => statusProblems(status ?? {}),
   },
   printRow: ({ metadata, status }, now) => [

@@ -6,6 +6,7 @@ import type { DaemonSet } from "../../../api/types/apps-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import { daemonSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
+import { templateWarnings } from "../core/template-warnings.ts";
 import { validatePodTemplate } from "../core/pod/pod-spec-validation.ts";
 import {
   immutable,
@@ -151,6 +152,11 @@ export const daemonSetStrategy = strategyOf<DaemonSet>({
     } as DaemonSet["status"];
   },
   validate: (object) => validateSet(object),
+  // Another generation alone is none of the template's.
+  warnings: (object, old) =>
+    old && templateGeneration(object) === templateGeneration(old)
+      ? []
+      : templateWarnings("spec.template", object.spec?.template),
   // The reference checks the spec once more.
   validateUpdate: (object, old) => [
     ...validateSet(object),

@@ -9,13 +9,13 @@ import type {
 import { formatAge } from "../../printing/age.ts";
 import { deploymentUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
+import { workloadWarnings } from "../core/template-warnings.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
   alwaysRestarts,
   containerColumns,
   selectorColumn,
-  podNameWarnings,
   validateRollingUpdate,
   validateSelectorAndTemplate,
 } from "./workload-validation.ts";
@@ -106,7 +106,7 @@ const validateStatus = (status: DeploymentStatus | undefined): FieldError[] =>
 export const deploymentStrategy = strategyOf<Deployment>({
   upgrades: deploymentUpgrades,
   countsMetadata: "annotations",
-  warnings: podNameWarnings,
+  warnings: workloadWarnings,
   prepareForCreate(object) {
     object.status = {};
   },

@@ -5,6 +5,7 @@ import type { ReplicaSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import { replicaSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
+import { workloadWarnings } from "../core/template-warnings.ts";
 import { immutable, nonNegative } from "../field-checks.ts";
 import { scaleSubresource } from "./scale.ts";
 import {
@@ -12,7 +13,6 @@ import {
   containerColumns,
   selectorColumn,
   validateSelectorAndTemplate,
-  podNameWarnings,
 } from "./workload-validation.ts";
 import { validateReplicaStatus } from "./workload-status.ts";
 
@@ -32,7 +32,7 @@ function validateSet({ spec }: ReplicaSet): FieldError[] {
 
 export const replicaSetStrategy = strategyOf<ReplicaSet>({
   upgrades: replicaSetUpgrades,
-  warnings: podNameWarnings,
+  warnings: workloadWarnings,
   prepareForCreate(object) {
     object.status = { replicas: 0 };
   },

@@ -7,6 +7,11 @@ import type { StatefulSet } from "../../../api/types/apps-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import { statefulSetUpgrades } from "./legacy-workloads.ts";
 import { strategyOf } from "../typed.ts";
+import {
+  isNewGeneration,
+  templateWarnings,
+} from "../core/template-warnings.ts";
+import { claimSpecWarnings } from "../core/volume/persistent-volume-claim.ts";
 import { agreeBut, labels, nonNegative, oneOf } from "../field-checks.ts";
 import { validateAnnotations } from "../object-meta.ts";
 import { scaleSubresource } from "./scale.ts";
@@ -120,6 +125,17 @@ export const statefulSetStrategy = strategyOf<StatefulSet>({
   setDefaults(object) {
     for (const claim of object.spec?.volumeClaimTemplates ?? [])
       Object.assign(claim, { kind: "PersistentVolumeClaim", apiVersion: "v1" });
+  },
+  *warnings(object, old) {
+    const { template, volumeClaimTemplates = [] } = object.spec ?? {};
+    if (isNewGeneration(object, old))
+      yield* templateWarnings("spec.template", template);
+    // An update names the place as the reference does.
+    for (const [index, { spec }] of volumeClaimTemplates.entries())
+      yield* claimSpecWarnings(
+        `spec.volumeClaimTemplates[${index}]${old ? ".Spec" : ""}`,
+        spec,
+      );
   },
   prepareForCreate(object) {
     object.status = emptyStatus();

@@ -3,8 +3,6 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { ApiError } from "../../../api/errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
-import { dnsLabelProblems } from "../../../api/names.ts";
-import type { AnyObject } from "../../../api/object.ts";
 import { selectorFromObject } from "../../../api/selectors.ts";
 import type { PodTemplateSpec } from "../../../api/types/core-v1.ts";
 import type { LabelSelector } from "../../../api/types/meta-v1.ts";
@@ -170,17 +168,4 @@ export function selectorColumn(selector: LabelSelector | undefined): string {
   } catch {
     return "<error>";
   }
-}
-
-/** What to warn of in a new object whose name pods cannot have as their hostname. */
-export function podNameWarnings(
-  { metadata }: Readonly<AnyObject>,
-  old?: Readonly<AnyObject>,
-): string[] {
-  const problems = old ? [] : dnsLabelProblems(metadata.name ?? "");
-  return problems.length > 0
-    ? [
-        `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
-      ]
-    : [];
 }

@@ -9,10 +9,11 @@ import { strategyOf } from "../typed.ts";
 import {
   containerColumns,
   selectorColumn,
-  podNameWarnings,
 } from "../apps/workload-validation.ts";
+import { isNewGeneration, nameWarnings } from "../core/template-warnings.ts";
 import { nonNegative, oneOf } from "../field-checks.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
+import { jobWarnings } from "./job-warnings.ts";
 import { validateJobSpec } from "./job-validation.ts";
 
 /** A job's name gets up to eleven characters more. */
@@ -112,7 +113,16 @@ function validateSpec({ spec }: CronJob, old?: CronJob): FieldError[] {
 }
 
 export const cronJobStrategy = strategyOf<CronJob>({
-  warnings: podNameWarnings,
+  *warnings(object, old) {
+    yield* nameWarnings(object, old);
+    if (isNewGeneration(object, old))
+      yield* jobWarnings(
+        "spec.jobTemplate.spec",
+        object.spec?.jobTemplate.spec,
+      );
+    if (old && object.spec?.schedule.includes("TZ"))
+      yield "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details";
+  },
   prepareForCreate(object) {
     object.status = {};
   },

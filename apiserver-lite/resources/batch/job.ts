@@ -11,10 +11,11 @@ import {
   containerColumns,
   selectorColumn,
   validateMatch,
-  podNameWarnings,
 } from "../apps/workload-validation.ts";
 import { agreeBut, immutable, labelSelector } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
+import { isNewGeneration, nameWarnings } from "../core/template-warnings.ts";
+import { jobWarnings } from "./job-warnings.ts";
 import { validateJobStatus } from "./job-status-validation.ts";
 import { validateJobSpec } from "./job-validation.ts";
 
@@ -106,9 +107,6 @@ function validateJob(job: Job): FieldError[] {
   ];
 }
 
-const tooManyToTrack =
-  "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
-
 function statusText({ status, metadata }: Job): string {
   const is = (type: string): boolean =>
     status?.conditions?.some(
@@ -194,17 +192,9 @@ function validateTemplateUpdate(job: Job, old: Job): FieldError[] {
 
 export const jobStrategy = strategyOf<Job>({
   defaultPropagation: "Orphan",
-  warnings(object, old) {
-    const {
-      completions = 0,
-      parallelism = 0,
-      completionMode,
-    } = object.spec ?? {};
-    const many =
-      completionMode === "Indexed" &&
-      completions > 100_000 &&
-      parallelism > 10_000;
-    return [...podNameWarnings(object, old), ...(many ? [tooManyToTrack] : [])];
+  *warnings(object, old) {
+    yield* nameWarnings(object, old);
+    if (isNewGeneration(object, old)) yield* jobWarnings("spec", object.spec);
   },
   orphanWarning:
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",

@@ -2,7 +2,6 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
-import { dnsLabelProblems } from "../../../api/names.ts";
 import type { ReplicationController } from "../../../api/types/core-v1.ts";
 import { formatAge, formatLabels } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
@@ -14,7 +13,7 @@ import {
   containerColumns,
 } from "../apps/workload-validation.ts";
 import { nonNegative } from "../field-checks.ts";
-import { podWarnings } from "./pod/pod-warnings.ts";
+import { workloadWarnings } from "./template-warnings.ts";
 import { validatePodTemplate } from "./pod/pod-spec-validation.ts";
 
 function validateController({ spec }: ReplicationController): FieldError[] {
@@ -44,21 +43,6 @@ function validateController({ spec }: ReplicationController): FieldError[] {
   ];
 }
 
-function* controllerWarnings(
-  { metadata, spec }: ReplicationController,
-  created: boolean,
-): Iterable<string> {
-  const problems = created ? dnsLabelProblems(metadata.name) : [];
-  if (problems.length > 0)
-    yield `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`;
-  if (spec?.template?.spec)
-    yield* podWarnings(
-      "spec.template.",
-      spec.template.spec,
-      spec.template.metadata,
-    );
-}
-
 export const replicationControllerStrategy: ResourceStrategy =
   strategyOf<ReplicationController>({
     // Older than garbage collection: clients that say nothing expect the pods to stay.
@@ -74,7 +58,7 @@ export const replicationControllerStrategy: ResourceStrategy =
     validate: (object) => validateController(object),
     // The changed object is validated again, as in the reference, which reports its causes twice.
     validateUpdate: (object) => validateController(object),
-    warnings: (object, old) => controllerWarnings(object, old === undefined),
+    warnings: workloadWarnings,
     status: {
       prepareForUpdate(object, old) {
         object.spec = { ...old.spec };

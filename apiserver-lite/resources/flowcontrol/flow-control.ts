@@ -12,6 +12,7 @@ import type { Upgrade } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { validateFlowRule } from "./flow-rule-validation.ts";
 import { validatePriorityLevel } from "./priority-level-validation.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 
 export const flowSchemaStrategy = strategyOf<FlowSchema>({
   prepareForCreate(object) {
@@ -79,9 +80,8 @@ export const flowSchemaStrategy = strategyOf<FlowSchema>({
     ];
   },
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = { ...old.spec } as FlowSchema["spec"];
-    },
+    resetPaths: keptBesideStatus,
+    prepareForUpdate: keepMetadata,
   },
   // In the order in which requests are matched.
   compareRows: (one, other) =>
@@ -123,11 +123,8 @@ export const priorityLevelStrategy = strategyOf<PriorityLevelConfiguration>({
   },
   validate: (object) => validatePriorityLevel(object),
   status: {
-    prepareForUpdate(object, old) {
-      object.spec = {
-        ...old.spec,
-      } as PriorityLevelConfiguration["spec"];
-    },
+    resetPaths: keptBesideStatus,
+    prepareForUpdate: keepMetadata,
   },
   printRow: (object, now) => {
     const { metadata, spec } = object;

@@ -12,6 +12,7 @@ import type { ResourceStrategy } from "../strategy.ts";
 import { strategyOf } from "../typed.ts";
 import { deviceId, validateClaimStatus } from "./claim-status.ts";
 import { prepareSelectors, validateClaimSpec } from "./device-claim.ts";
+import { keepMetadata } from "../status-metadata.ts";
 
 /** Both versions have one shape. */
 const asItIs = (object: AnyObject): AnyObject => object;
@@ -51,7 +52,7 @@ export function createResourceClaimStrategy(
       ),
     status: {
       prepareForUpdate(object, old) {
-        object.spec = { ...old.spec };
+        keepMetadata(object, old);
         dropDisabled(object, old, gates);
         dropReleasedDevices(object, old);
       },

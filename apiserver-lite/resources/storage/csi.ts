@@ -12,6 +12,7 @@ import type {
 } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 import { strategyOf } from "../typed.ts";
 import {
   exactlyOneOf,
@@ -253,6 +254,8 @@ export const volumeAttachmentStrategy = strategyOf<VolumeAttachment>({
   validateUpdate: (object, old) =>
     immutable("spec", object.spec, old.spec, "storage.VolumeAttachmentSpec"),
   status: {
+    resetPaths: keptBesideStatus,
+    prepareForUpdate: keepMetadata,
     validateUpdate(object) {
       const { status } = object;
       return (["attachError", "detachError"] as const)

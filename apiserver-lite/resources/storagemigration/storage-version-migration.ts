@@ -9,6 +9,7 @@ import type {
 } from "../../../api/types/storagemigration-v1alpha1.ts";
 import { joined, ofEach } from "../field-checks.ts";
 import { strategyOf } from "../typed.ts";
+import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 
 type Problems = FieldError[];
 type Migration = Readonly<StorageVersionMigration>;
@@ -47,10 +48,8 @@ export const storageVersionMigrationStrategy =
           : [fieldErrors.invalid(name, value, "field is immutable")];
       }),
     status: {
-      resetPaths: [["metadata"], ["spec"]],
-      prepareForUpdate(object, old) {
-        object.spec = { ...old.spec };
-      },
+      resetPaths: keptBesideStatus,
+      prepareForUpdate: keepMetadata,
       validateUpdate: (object, old) =>
         joined(
           revisionProblems(object, old),

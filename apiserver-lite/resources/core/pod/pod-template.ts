@@ -2,6 +2,7 @@
 import type { PodTemplate } from "../../../../api/types/core-v1.ts";
 import { formatLabels } from "../../../printing/age.ts";
 import { containerColumns } from "../../apps/workload-validation.ts";
+import { isNewGeneration, templateWarnings } from "../template-warnings.ts";
 import { validatePodTemplate } from "./pod-spec-validation.ts";
 import { strategyOf } from "../../typed.ts";
 
@@ -11,6 +12,10 @@ export const podTemplateStrategy = strategyOf<PodTemplate>({
     const { template } = object;
     return validatePodTemplate("template", template ?? {});
   },
+  warnings: (object, old) =>
+    isNewGeneration(object, old)
+      ? templateWarnings("template", object.template)
+      : [],
   printRow: (object) => {
     const { metadata, template } = object;
     return [

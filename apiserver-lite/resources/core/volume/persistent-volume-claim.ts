@@ -196,13 +196,21 @@ function* claimWarnings({
 }: PersistentVolumeClaim): Iterable<string> {
   if (classAnnotation in (metadata.annotations ?? {}))
     yield classAnnotationWarning;
+  yield* claimSpecWarnings("spec", spec);
+}
+
+/** @param field "spec", or where a claim's template is */
+export function* claimSpecWarnings(
+  field: string,
+  spec: PersistentVolumeClaim["spec"],
+): Iterable<string> {
   for (const part of ["requests", "limits"] as const) {
     const value = spec?.resources?.[part]?.["storage"];
     if (
       value !== undefined &&
       parseQuantity(value).nano % 1_000_000_000n !== 0n
     )
-      yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(value))} is invalid, must be an integer`;
+      yield `${field}.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(value))} is invalid, must be an integer`;
   }
 }
 
