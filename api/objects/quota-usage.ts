@@ -71,6 +71,11 @@ export function usageBeyond(now: Usage, before: Usage): Usage {
   );
 }
 
+/** Names that a quota knows without "requests." too. */
+const isShort = (name: string): boolean =>
+  ["cpu", "memory", "ephemeral-storage"].includes(name) ||
+  name.startsWith("hugepages-");
+
 function podUsage({ spec, status }: Pod): Usage {
   const usage: Usage = {};
   for (const which of ["requests", "limits"] as const) {
@@ -78,12 +83,7 @@ function podUsage({ spec, status }: Pod): Usage {
       podQuantities(spec, which, { status }),
     )) {
       usage[`${which}.${name}`] = value;
-      // The short names mean requests.
-      if (
-        which === "requests" &&
-        ["cpu", "memory", "ephemeral-storage"].includes(name)
-      )
-        usage[name] = value;
+      if (which === "requests" && isShort(name)) usage[name] = value;
     }
   }
   return usage;

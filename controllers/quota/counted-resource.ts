@@ -13,6 +13,12 @@ const PLAIN = new Set([
 
 export function countedResource(name: string): string | undefined {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
+  // The reference never counts events, in neither of their groups.
+  if (
+    counted?.[1] === "events" &&
+    /^(events\.k8s\.io)?$/.test(counted[2] ?? "")
+  )
+    return undefined;
   if (counted) return `${counted[2] ?? ""}/${counted[1]}`;
   if (PLAIN.has(name)) return `/${name}`;
   if (name.startsWith("services.")) return "/services";

@@ -43,6 +43,7 @@ import { gatedPodFields } from "./scenarios/gated-pod-fields.ts";
 import { podResize } from "./scenarios/pod-resize.ts";
 import { policiesScenario } from "./scenarios/policies.ts";
 import { policyPlaces } from "./scenarios/policy-places.ts";
+import { quotaRefusals } from "./scenarios/quota-refusals.ts";
 import { readVersions } from "./scenarios/read-versions.ts";
 import { reviews } from "./scenarios/reviews.ts";
 import { selectors } from "./scenarios/selectors.ts";
@@ -103,6 +104,7 @@ export const scenarios: readonly Scenario[] = [
   podResize,
   policiesScenario,
   policyPlaces,
+  quotaRefusals,
   readVersions,
   reviews,
   selectors,

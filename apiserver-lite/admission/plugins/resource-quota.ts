@@ -49,6 +49,7 @@ export function createResourceQuota(
       if (
         namespace === "" ||
         !object ||
+        isEvent(resource) ||
         !(isResize(attributes) || isCounted(attributes))
       )
         return;
@@ -91,6 +92,13 @@ export function createResourceQuota(
     },
   };
 }
+
+/** Quotas never count them. */
+const isEvent = ({
+  group,
+  resource,
+}: AdmissionAttributes["resource"]): boolean =>
+  resource === "events" && (group === "" || group === "events.k8s.io");
 
 function isCounted(attributes: AdmissionAttributes): boolean {
   return (

@@ -44,13 +44,18 @@ const hugePages = "hugepages-";
 const nanoInOne = 1_000_000_000n;
 
 const isHugePages = (name: string): boolean => name.startsWith(hugePages);
+const isQuotaName = (name: string): boolean =>
+  quotaResources.has(name) ||
+  isHugePages(name) ||
+  name.startsWith(`requests.${hugePages}`);
+
 /** What a quota may count by that name. */
 export function validateQuotaResourceName(
   field: string,
   name: string,
 ): Problems {
   const problems = validateResourceName(field, name);
-  if (!name.includes("/") && !quotaResources.has(name) && !isHugePages(name))
+  if (!name.includes("/") && !isQuotaName(name))
     problems.push(
       invalidResource(field, name, "must be a standard resource for quota"),
     );
@@ -87,7 +92,7 @@ export function validateResourceName(field: string, name: string): Problems {
   const bad = qualifiedNameProblems(name);
   if (bad.length > 0)
     return bad.map((text) => invalidResource(field, name, text));
-  return name.includes("/") || quotaResources.has(name) || isHugePages(name)
+  return name.includes("/") || isQuotaName(name)
     ? []
     : [
         invalidResource(

@@ -554,6 +554,9 @@ describe("ResourceQuota", () => {
     ).rejects.toThrow(
       /exceeded quota: q, requested: count\/deployments.apps=1, used: count\/deployments.apps=0, limited: count\/deployments.apps=0/,
     );
+    quota({ "count/events": "0", "count/events.events.k8s.io": "0" });
+    for (const events of ["events", "events.events.k8s.io"])
+      await ask(events, { metadata: { name: "e", namespace: "ns" } });
     quota({ pods: "0" }, ["BestEffort"]);
     await ask("pods", sized("burstable", "1Mi"));
     await expect(ask("pods", pod({}, { name: "best-effort" }))).rejects.toThrow(
