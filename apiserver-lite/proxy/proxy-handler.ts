@@ -136,8 +136,6 @@ export class ProxyHandler implements ConnectHandler {
         : throughProxy(passed, request.method, placeOf(request, target));
       const sink = response.start(answer.statusCode ?? 502, passed);
       // The client's leaving is no error; a broken source must break the answer too.
-      const throttle = this.#tunnels.throttle();
-      if (throttle) steps.push(throttle);
       await pipeline([answer, ...steps, sink]).catch(() => {
         answer.destroy();
         sink.destroy();

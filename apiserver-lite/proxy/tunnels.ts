@@ -1,7 +1,7 @@
 // Upgraded connections that are passed on byte for byte, in both directions, until one side ends. All of them end with
 // close().
 import type { IncomingMessage } from "node:http";
-import type { Duplex, Transform } from "node:stream";
+import type { Duplex } from "node:stream";
 import { createThrottle } from "./throttle.ts";
 
 /** A client's connection, and what was read beyond its request. */
@@ -15,13 +15,6 @@ export class Tunnels {
 
   /** @param maxBytesPerSecond of each connection in each direction; 0: no limit */
   constructor(private readonly maxBytesPerSecond = 0) {}
-
-  /** Undefined: there is no limit. */
-  throttle(): Transform | undefined {
-    return this.maxBytesPerSecond > 0
-      ? createThrottle(this.maxBytesPerSecond)
-      : undefined;
-  }
 
   /** Hands the backend's answer, a switch of protocols, to the client, and passes on all that follows. */
   join(
@@ -47,7 +40,10 @@ export class Tunnels {
   #pass(from: Duplex, to: Duplex): void {
     this.#open.add(from);
     from.on("error", () => to.destroy());
-    const throttle = this.throttle();
+    const throttle =
+      this.maxBytesPerSecond > 0
+        ? createThrottle(this.maxBytesPerSecond)
+        : undefined;
     from.once("close", () => {
       this.#open.delete(from);
       // The throttle sends the data that it still holds, then ends the other side.

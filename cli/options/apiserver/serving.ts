@@ -82,7 +82,7 @@ export const apiServingOptions: OptionTable = [
       "max-connection-bytes-per-sec",
       "int",
       "0",
-      "Limit of a user's long-running connections; 0: none.",
+      "Limit of an upgraded connection (exec, attach, port-forward, proxy), in each direction; 0: none.",
       { min: 0 },
     ),
     option(
