@@ -68,6 +68,8 @@ export interface CertificateOptions extends AlternativeNames {
 
 export const YEAR_MS = 365 * 24 * 3600 * 1000;
 const BACKDATE_MS = 5 * 60 * 1000;
+/** An authority is in the trust of others and can't be replaced when a clock that was ahead is set right. */
+const AUTHORITY_BACKDATE_MS = YEAR_MS;
 
 /** In the order of their bits. */
 const keyUsageBits: readonly KeyUsage[] = [
@@ -105,7 +107,7 @@ export function createCertificateAuthority(options: {
     issuerKey: key,
     subject,
     publicKey,
-    notBeforeMs: options.nowMs - BACKDATE_MS,
+    notBeforeMs: options.nowMs - AUTHORITY_BACKDATE_MS,
     notAfterMs: options.nowMs + (options.validityMs ?? 10 * YEAR_MS),
     extensions: [
       extension("2.5.29.19", sequence(boolean(true)), true),

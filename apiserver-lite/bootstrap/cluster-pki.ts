@@ -54,6 +54,8 @@ export interface ClusterPki {
   readonly serviceAccountPublicKey: string;
   /** When the first certificate is due: load again then. Epoch milliseconds. */
   readonly renewalDueMs: number;
+  /** Before it one is not valid yet: the clock was set back since, and they have to be loaded again. Epoch milliseconds. */
+  readonly validFromMs: number;
 }
 
 /** Under 20 ms the first time, 2 ms later. Fails when a file is there but unusable: it is never overwritten silently. */
@@ -105,7 +107,9 @@ export function loadClusterPki(options: ClusterPkiOptions): ClusterPki {
     commonName: "front-proxy-client",
   });
   const serviceAccountKey = loadKey(file("sa.key"));
-  const leaves = [serving, kubeletClient, admin, frontProxyClient];
+  const leaves = [serving, kubeletClient, admin, frontProxyClient].map(
+    ({ certificate }) => inspectCertificate(certificate),
+  );
   return {
     clusterCa,
     frontProxyCa,
@@ -115,11 +119,8 @@ export function loadClusterPki(options: ClusterPkiOptions): ClusterPki {
     admin,
     serviceAccountKey,
     serviceAccountPublicKey: publicKeyPem(serviceAccountKey),
-    renewalDueMs: Math.min(
-      ...leaves.map(({ certificate }) =>
-        renewalTimeMs(inspectCertificate(certificate)),
-      ),
-    ),
+    renewalDueMs: Math.min(...leaves.map(renewalTimeMs)),
+    validFromMs: Math.max(...leaves.map(({ notBeforeMs }) => notBeforeMs)),
   };
 }
 

@@ -1,5 +1,5 @@
-// Watches over the cluster's certificates while the server runs: loads them again when the first is due, and when the
-// host has new names or addresses. One timer looks at the names and addresses each 10 s (Node reports no change;
+// Watches over the cluster's certificates while the server runs: loads them again when the first is due, when the clock
+// was set back to before they are valid, and when the host has new names or addresses. One timer looks at the names and addresses each 10 s (Node reports no change;
 // looking costs microseconds, or milliseconds with hundreds of interfaces), and at the files only when one is new or the
 // first certificate is due.
 import type { Logger } from "pino";
@@ -48,7 +48,9 @@ export class PkiKeeper {
   /** By the timer, and when the machine's names may have changed: reads the files only when there is a reason. */
   look(): void {
     const { clock, hosts } = this.#options;
-    const due = (this.#pki?.renewalDueMs ?? 0) <= clock.now();
+    const nowMs = clock.now();
+    const { renewalDueMs = 0, validFromMs = 0 } = this.#pki ?? {};
+    const due = renewalDueMs <= nowMs || nowMs < validFromMs;
     let added = true;
     try {
       added = hosts().some((host) => !this.#hosts.has(host));

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
@@ -111,6 +112,39 @@ it("renews by itself while it runs", () => {
   expect(renewed[0]!.renewalDueMs).toBeGreaterThan(clock.now());
   keeper.stop();
   expect(clock.pending).toBe(0);
+});
+
+it("replaces what is not valid yet when the clock is set back, and keeps the authority", () => {
+  const clock = new FakeClock(nowMs);
+  const renewed: ClusterPki[] = [];
+  const keeper = new PkiKeeper({
+    directory: tempDirectory(),
+    hosts: () => [],
+    serviceAddresses: [],
+    clock,
+    logger: pino({ level: "silent" }),
+    onRenewed: (pki) => renewed.push(pki),
+  });
+  const before = keeper.start();
+  clock.jump(-4 * 60_000);
+  clock.advance(20_000);
+  expect(renewed).toHaveLength(0);
+  clock.jump(-300 * DAY_MS);
+  clock.advance(20_000);
+  expect(renewed).toHaveLength(1);
+  const [after] = renewed;
+  expect(after!.clusterCa).toEqual(before.clusterCa);
+  expect(after!.serviceAccountKey).toEqual(before.serviceAccountKey);
+  for (const { certificate } of [
+    ...[after!.clusterCa, after!.frontProxyCa, after!.serving],
+    ...[after!.admin, after!.kubeletClient, after!.frontProxyClient],
+  ])
+    expect(
+      Date.parse(new X509Certificate(certificate).validFrom),
+    ).toBeLessThanOrEqual(clock.now());
+  clock.advance(DAY_MS);
+  expect(renewed).toHaveLength(1);
+  keeper.stop();
 });
 
 it("writes a kubeconfig for its owner only", () => {
