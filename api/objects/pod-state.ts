@@ -20,6 +20,9 @@ export function isPodReady(pod: Pod): boolean {
   return isConditionTrue(pod.status?.conditions, "Ready");
 }
 
+/** Clocks of machines differ by that much at most. */
+const clockToleranceMs = 60_000;
+
 /** Ready for at least minReadySeconds. */
 export function isPodAvailable(
   pod: Pod,
@@ -30,5 +33,7 @@ export function isPodAvailable(
   if (ready?.status !== "True") return false;
   if (minReadySeconds === 0) return true;
   const sinceMs = Date.parse(ready.lastTransitionTime ?? "");
+  // One that got ready in the future did so before the clock was set back: no wait lasts until that clock comes again.
+  if (sinceMs > nowMs + clockToleranceMs) return true;
   return sinceMs + minReadySeconds * 1000 <= nowMs;
 }

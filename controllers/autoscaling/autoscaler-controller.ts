@@ -157,7 +157,7 @@ class AutoscalerController {
     recordInitial(
       remembered.history,
       target.replicas,
-      this.#context.clock.now(),
+      this.#context.clock.monotonic(),
     );
     const plan = await this.#plan(target, remembered, report);
     const rescaled = plan.replicas !== target.replicas;
@@ -195,7 +195,7 @@ class AutoscalerController {
       currentReplicas: current,
       desiredReplicas: current,
       minReplicas,
-      nowMs: clock.now(),
+      nowMs: clock.monotonic(),
       downscaleStabilizationMs:
         options.horizontalPodAutoscalerDownscaleStabilizationMs,
     };

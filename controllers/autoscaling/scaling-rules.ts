@@ -47,6 +47,7 @@ export interface Wish {
   /** What the metrics ask for. */
   readonly desiredReplicas: number;
   readonly minReplicas: number;
+  /** Monotonic, as all times of the history. */
   readonly nowMs: number;
   /** --horizontal-pod-autoscaler-downscale-stabilization */
   readonly downscaleStabilizationMs: number;

@@ -23,7 +23,13 @@ import type { ReconcileResult } from "../reconciler.ts";
 import { controllerIndex } from "../workloads/informer-indexes.ts";
 import { recordAll } from "../workloads/planned-event.ts";
 import { errorText, isNamespaceTerminating } from "../workloads/pod-control.ts";
-import { followJobs, planDue, surplusJobs } from "./cronjob-plan.ts";
+import {
+  dueFromMs,
+  followJobs,
+  planDue,
+  surplusJobs,
+  wasSetBack,
+} from "./cronjob-plan.ts";
 import { parseSchedule } from "./schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -43,6 +49,9 @@ class CronJobController {
   readonly #cronJobs: Informer<CronJob>;
   readonly #jobs: Informer<Job>;
   readonly #recorder: EventWriter;
+
+  /** When it was noticed, by uid, that the clock was set back to before the CronJob's last time. */
+  readonly #setBack = new Map<string, number>();
 
   readonly #skews = new Histograms(
     {
@@ -70,6 +79,9 @@ class CronJobController {
     const { queue } = this.reconciler;
     this.reconciler
       .watchAll(this.#cronJobs, (cronJob) => queue.add(objectKey(cronJob)))
+      .watch(this.#cronJobs, {
+        onDelete: ({ metadata }) => this.#setBack.delete(metadata.uid ?? ""),
+      })
       .watchAll(this.#jobs, (job) => {
         const controller = controllerOf(job);
         if (controller?.kind === "CronJob")
@@ -116,14 +128,28 @@ class CronJobController {
     }
   }
 
+  #dueFromMs(cronJob: CronJob, nowMs: number): number {
+    const { uid = "" } = cronJob.metadata;
+    if (!wasSetBack(cronJob, nowMs)) {
+      this.#setBack.delete(uid);
+      return dueFromMs(cronJob);
+    }
+    const noticedMs = this.#setBack.get(uid);
+    if (noticedMs !== undefined && noticedMs <= nowMs) return noticedMs;
+    this.#setBack.set(uid, nowMs);
+    return nowMs;
+  }
+
   /** Starts the Job of the latest time that is due, if it may start. */
   async #runDue(cronJob: CronJob, schedule: Schedule): Promise<void> {
     const { namespace } = cronJob.metadata;
+    const nowMs = this.#context.clock.now();
     const { events, start } = planDue(
       cronJob,
       schedule,
-      this.#context.clock.now(),
+      nowMs,
       (name) => this.#jobs.lister.get(name, namespace),
+      this.#dueFromMs(cronJob, nowMs),
     );
     recordAll(this.#recorder, cronJob, events);
     if (!start) return;

@@ -85,14 +85,32 @@ interface DuePlan {
     | undefined;
 }
 
-/** @param jobNamed the Job of that name in the CronJob's namespace, as observed */
+/** Clocks of machines differ by that much at most. */
+const clockToleranceMs = 10_000;
+
+/** From when on times are due: the last one that was, or the CronJob's creation. */
+export function dueFromMs({ metadata, status }: CronJob): number {
+  return Date.parse(
+    status?.lastScheduleTime ?? metadata.creationTimestamp ?? "",
+  );
+}
+
+/** The clock was set back since then: without another start nothing would be due until it comes there again. */
+export const wasSetBack = (cronJob: CronJob, nowMs: number): boolean =>
+  dueFromMs(cronJob) > nowMs + clockToleranceMs;
+
+/**
+ * @param jobNamed the Job of that name in the CronJob's namespace, as observed
+ * @param fromMs dueFromMs, or, where the clock was set back, when that was noticed
+ */
 export function planDue(
   cronJob: CronJob,
   schedule: Schedule,
   nowMs: number,
   jobNamed: (name: string) => Job | undefined,
+  fromMs = dueFromMs(cronJob),
 ): DuePlan {
-  const { dueMs, events } = latestDue(cronJob, schedule, nowMs);
+  const { dueMs, events } = latestDue(cronJob, schedule, nowMs, fromMs);
   if (dueMs === undefined) return { events, start: undefined };
   const { startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec;
   const nothing = (event?: PlannedEvent): DuePlan => ({
@@ -131,13 +149,12 @@ export function planDue(
 
 /** The last time that is due and was not yet started. */
 function latestDue(
-  { metadata, spec, status }: CronJob,
+  { spec }: CronJob,
   schedule: Schedule,
   nowMs: number,
+  beginMs: number,
 ): { dueMs: number | undefined; events: readonly PlannedEvent[] } {
-  let fromMs = Date.parse(
-    status?.lastScheduleTime ?? metadata.creationTimestamp ?? "",
-  );
+  let fromMs = beginMs;
   if (spec.startingDeadlineSeconds !== undefined)
     fromMs = Math.max(fromMs, nowMs - spec.startingDeadlineSeconds * 1000);
   let missed = 0;

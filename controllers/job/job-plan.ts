@@ -102,12 +102,18 @@ function startOf(
   };
 }
 
+/** Clocks of machines differ by that much at most. */
+const clockToleranceMs = 60_000;
+
 /** Milliseconds until a failed pod may be replaced; 0 or less: now. */
 function failureWaitMs(tally: Tally, nowMs: number): number {
-  if (tally.failed === 0 || tally.lastFailureMs === 0) return 0;
-  return (
-    tally.lastFailureMs + backoffMs(failureBackoff, tally.failed - 1) - nowMs
+  // A failure in the future was before the clock was set back: it does not hold up those that came since.
+  const lastFailureMs = Math.max(
+    0,
+    ...tally.failureTimesMs.filter((ms) => ms <= nowMs + clockToleranceMs),
   );
+  if (tally.failed === 0 || lastFailureMs === 0) return 0;
+  return lastFailureMs + backoffMs(failureBackoff, tally.failed - 1) - nowMs;
 }
 
 function podWrites(
@@ -248,6 +254,12 @@ function indexCounts({ spec }: Job, tally: Tally): JobStatus {
   };
 }
 
+/** Never before its start, which the API refuses: the clock may have been set back since. */
+function completionTime({ startTime = "" }: JobStatus, nowMs: number): string {
+  const time = formatTime(nowMs);
+  return Date.parse(startTime) > nowMs ? startTime : time;
+}
+
 /** With the condition Failed or Complete once nothing runs any more. */
 function finishedStatus(
   status: JobStatus,
@@ -268,7 +280,7 @@ function finishedStatus(
   if (success)
     return {
       status: withJobCondition(
-        { ...status, completionTime: formatTime(nowMs) },
+        { ...status, completionTime: completionTime(status, nowMs) },
         { type: "Complete", status: "True", ...success },
         nowMs,
       ),

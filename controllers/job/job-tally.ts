@@ -24,8 +24,8 @@ export interface Tally {
   readonly policyActions: string[];
   /** Why podFailurePolicy ends the Job. */
   policyFailure: string | undefined;
-  /** Epoch ms; 0: no pod has failed. */
-  lastFailureMs: number;
+  /** When pods failed, epoch ms. */
+  failureTimesMs: number[];
 }
 
 export const isIndexed = ({ spec }: Job): boolean =>
@@ -45,7 +45,7 @@ export function tallyOf(job: Job, owned: readonly Pod[]): Tally {
     uncounted: { succeeded: [], failed: [], ignored: [] },
     policyActions: [],
     policyFailure: undefined,
-    lastFailureMs: 0,
+    failureTimesMs: [],
   };
   const counted = new Set([
     ...(pending?.succeeded ?? []),
@@ -96,7 +96,7 @@ function addFailure(
   failuresByIndex: Map<number, number>,
 ): void {
   const index = completionIndex(pod);
-  tally.lastFailureMs = Math.max(tally.lastFailureMs, endMs(pod));
+  tally.failureTimesMs.push(endMs(pod));
   const verdict = failureVerdict(job, pod);
   if (isNew && verdict.matched) tally.policyActions.push(verdict.action);
   if (verdict.action === "FailJob") tally.policyFailure ??= verdict.message;

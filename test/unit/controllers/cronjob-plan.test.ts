@@ -5,9 +5,11 @@ import type {
   Job,
 } from "../../../api/types/batch-v1.ts";
 import {
+  dueFromMs,
   followJobs,
   planDue,
   surplusJobs,
+  wasSetBack,
 } from "../../../controllers/cronjob/cronjob-plan.ts";
 import { parseSchedule } from "../../../controllers/cronjob/schedule.ts";
 
@@ -195,4 +197,19 @@ test.each<[Partial<CronJob["spec"]>, string[]]>([
   expect(
     surplusJobs(cronJobOf(spec), jobs).map(({ metadata }) => metadata.name),
   ).toEqual(expected);
+});
+
+test("after the clock was set back times are due from then on, not from where it was", () => {
+  const status = { lastScheduleTime: `${day}20:00:00Z` };
+  const cronJob = cronJobOf({}, status);
+  const schedule = parseSchedule(cronJob.spec.schedule);
+  const due = (time: string, fromMs = dueFromMs(cronJob)): string | undefined =>
+    planDue(cronJob, schedule, at(time), () => undefined, fromMs).start
+      ?.jobName;
+  expect(wasSetBack(cronJob, at("20:00:00"))).toBe(false);
+  expect(wasSetBack(cronJob, at("19:59:51"))).toBe(false);
+  expect(wasSetBack(cronJob, at("12:05:00"))).toBe(true);
+  expect(due("12:10:00")).toBeUndefined();
+  expect(due("12:05:00", at("12:05:00"))).toBeUndefined();
+  expect(due("12:10:00", at("12:05:00"))).toBe(`c-${numberOf("12:10:00")}`);
 });

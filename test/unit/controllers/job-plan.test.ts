@@ -484,3 +484,24 @@ test("no more than 500 pods are made at once", () => {
   const spec = { completions: 9999, parallelism: 9999 };
   expect(planJob(jobOf({ spec }), [], nowMs, true).create).toHaveLength(500);
 });
+
+test("a Job that started before the clock was set back completes, not before its start", () => {
+  const startTime = ago(-86_400);
+  const status = {
+    startTime,
+    succeeded: 3,
+    conditions: [
+      { type: "SuccessCriteriaMet", status: "True", reason: "r", message: "m" },
+    ],
+  };
+  const plan = planJob(jobOf({ status }), [], nowMs, true);
+  expect(plan.status.completionTime).toBe(startTime);
+  expect(plan.status.conditions?.map(({ type }) => type)).toContain("Complete");
+});
+
+test("failures from before the clock was set back hold up nothing, later ones do", () => {
+  const again = (...pods: string[]): unknown =>
+    planned({ status: started, pods });
+  expect(again("a fail -86400")).toMatchObject({ create: "+" });
+  expect(again("a fail -86400", "b fail 1")).toMatchObject({ again: 19_000 });
+});
