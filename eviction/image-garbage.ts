@@ -93,7 +93,7 @@ export class ImageGarbage {
     const { clock, maximumAgeMs = 0 } = this.#options;
     if (maximumAgeMs === 0) return false;
     const { firstMs, lastUsedMs } = this.#seen.get(id)!;
-    return clock.now() - Math.max(firstMs, lastUsedMs) > maximumAgeMs;
+    return clock.monotonic() - Math.max(firstMs, lastUsedMs) > maximumAgeMs;
   }
 
   async #usage(): Promise<
@@ -118,7 +118,7 @@ export class ImageGarbage {
       ...containers.flatMap(({ image, imageRef }) => [image, imageRef]),
       ...volumes,
     ]);
-    const nowMs = clock.now();
+    const nowMs = clock.monotonic();
     const present = new Set(images.map(({ id }) => id));
     for (const id of this.#seen.keys())
       if (!present.has(id)) this.#seen.delete(id);

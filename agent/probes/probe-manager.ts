@@ -194,13 +194,11 @@ export class ProbeManager {
     }
   }
 
+  /** From the container's start, but never longer than that from now: the clock may have been set back since. */
   #initialDelayMs(watched: Watched, { probe }: Running): number {
-    return Math.max(
-      0,
-      watched.startedAtMs +
-        (probe.initialDelaySeconds ?? 0) * 1000 -
-        this.#options.clock.now(),
-    );
+    const delayMs = (probe.initialDelaySeconds ?? 0) * 1000;
+    const leftMs = watched.startedAtMs + delayMs - this.#options.clock.now();
+    return Math.min(delayMs, Math.max(0, leftMs));
   }
 
   #schedule(watched: Watched, running: Running, delayMs: number): void {

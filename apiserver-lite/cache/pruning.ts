@@ -31,7 +31,7 @@ export class Pruning {
   start(): void {
     const { clock, derived, revision, historyMs } = this.options;
     this.#timer = clock.after(pruneIntervalMs, () => {
-      const nowMs = clock.now();
+      const nowMs = clock.monotonic();
       void this.#pruneAll(nowMs);
       derived.age();
       this.#pruned.push({ atMs: nowMs, revision: revision() });

@@ -222,7 +222,7 @@ export class WatchCache {
     const cache = this.#install(reading.loader, entries, revision);
     const live = this.#slots.get(prefix)!.live!;
     for (const { event, opened } of reading.events)
-      this.#applyTo(live, event, opened, clock.now());
+      this.#applyTo(live, event, opened, clock.monotonic());
     installed(cache);
     return cache;
   }
@@ -374,7 +374,7 @@ export class WatchCache {
     upTo: number,
     opened: OpenedEvents,
   ): void {
-    const nowMs = this.options.clock.now();
+    const nowMs = this.options.clock.monotonic();
     for (const event of events) {
       this.#revision = event.revision;
       const slot = this.#slotOf(event.key);

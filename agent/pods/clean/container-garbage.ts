@@ -1,6 +1,7 @@
 // Removes ended containers: beyond what may be kept on the whole node, and, when the disk is short, all of pods that are
 // over. Invariants: the newest container of a name of a pod that is not over stays, as its restarts are counted by it;
 // static pods keep theirs, because without them an agent that starts again would run such a pod once more.
+import { isOldEnough } from "./container-age.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
@@ -69,14 +70,16 @@ export class ContainerGarbage {
   /** What may be removed at all. */
   #ended(): Ended[] {
     const { pods, isOver, minimumAgeMs, clock } = this.#options;
-    const latestMs = clock.now() - minimumAgeMs;
+    const nowMs = clock.now();
     return pods().flatMap((pod) => {
       const seen = new Set<string>();
       return pod.containers.flatMap(({ id, name, state, createdAtMs }) => {
         const isNewest = !seen.has(name);
         seen.add(name);
         const stays = isNewest && !isOver(pod.uid);
-        return state === "exited" && !stays && createdAtMs <= latestMs
+        return state === "exited" &&
+          !stays &&
+          isOldEnough(createdAtMs, minimumAgeMs, nowMs)
           ? [{ id, name, pod, createdAtMs }]
           : [];
       });

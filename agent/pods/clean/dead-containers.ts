@@ -1,5 +1,6 @@
 // Keeps only so many ended containers of each name of a pod, and no stopped sandbox that has none. Works beside the
 // pod's passes: a failure is logged and the next start of a container tries again.
+import { isOldEnough } from "./container-age.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
@@ -37,14 +38,14 @@ export class DeadContainers {
   prune(pod: Pod, name: string, runtimePod: RuntimePod): void {
     const { runtime, keptPerContainer, minimumAgeMs, clock, logger } =
       this.#context;
-    const latestMs = clock.now() - minimumAgeMs;
+    const nowMs = clock.now();
     const surplus = runtimePod.containers
       .filter((container) => container.name === name)
       .slice(1 + keptPerContainer)
       .filter(
         ({ state, id, createdAtMs }) =>
           state === "exited" &&
-          createdAtMs <= latestMs &&
+          isOldEnough(createdAtMs, minimumAgeMs, nowMs) &&
           !this.#removing.has(id),
       );
     const kept = new Set(

@@ -113,6 +113,8 @@ export class PodSync {
   #adopted = false;
   /** Pods that end so that this one has room. */
   #preempted: readonly Pod[] = [];
+  /** Of activeDeadlineSeconds; the time is monotonic. */
+  #deadline: { readonly seconds: number; atMs: number } | undefined;
   /** Containers that were ended to be started again, whatever the restart policy says. */
   readonly #toRestart = new Set<string>();
 
@@ -258,7 +260,17 @@ export class PodSync {
     const startMs = startTime
       ? Date.parse(startTime)
       : this.#of.report.firstSeenMs;
-    return Math.max(0, startMs + seconds * 1000 - this.#context.clock.now());
+    const { clock } = this.#context;
+    const nowMs = clock.monotonic();
+    const leftMs = Math.min(
+      startMs + seconds * 1000 - clock.now(),
+      seconds * 1000,
+    );
+    // A clock that is set back makes no pod live longer: what was known before holds.
+    if (this.#deadline?.seconds !== seconds)
+      this.#deadline = { seconds, atMs: nowMs + leftMs };
+    else this.#deadline.atMs = Math.min(this.#deadline.atMs, nowMs + leftMs);
+    return Math.max(0, this.#deadline.atMs - nowMs);
   }
 
   #overdue(): EndRequest | undefined {

@@ -14,6 +14,9 @@ interface Kept {
 
 const maxAgeMs = 24 * 3_600_000;
 
+/** A token holds for servers whose clocks are a minute behind. */
+const toleranceMs = 30_000;
+
 export class ServiceAccountTokens {
   readonly #client: Client | undefined;
   readonly #clock: Clock;
@@ -100,6 +103,8 @@ function needsRefresh(
 ): boolean {
   return (
     nowMs >= issuedAtMs + 0.8 * (expiresAtMs - issuedAtMs) ||
-    nowMs - issuedAtMs > maxAgeMs
+    nowMs - issuedAtMs > maxAgeMs ||
+    // The clock was set back: it is not valid yet.
+    nowMs < issuedAtMs - toleranceMs
   );
 }

@@ -110,3 +110,10 @@ test("young ones stay, and one that can't be removed holds up nothing", async ()
     await removed([over], { over: ["over"], all: true, fails: "over/c@60" }),
   ).toEqual(["over/c@5"]);
 });
+
+test("one from before the clock was set back is old enough", async () => {
+  const pods = [pod("over", "c@60", "c@9999", "d@90")];
+  expect(
+    await removed(pods, { over: ["over"], all: true, minimumAgeMs: 30_000 }),
+  ).toEqual(["over/c@60", "over/c@9999"]);
+});

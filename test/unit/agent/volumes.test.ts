@@ -233,17 +233,17 @@ test("a subPath can't lead out of its volume", async () => {
   expect(await fs.readdir(path.join(directory, "outside"))).toEqual([]);
 });
 
-test("tokens are renewed at four fifths of their life, an old one serves while it is valid", async () => {
+/** Tokens t1, t2 … that hold for 1,000 s, while the server is there. */
+function numberedTokens() {
   const clock = new FakeClock();
-  let asked = 0;
-  let failing = false;
+  const server = { asked: 0, failing: false };
   const client = {
     resource: () => ({
       createSubresource: () => {
-        if (failing) return Promise.reject(new Error("away"));
+        if (server.failing) return Promise.reject(new Error("away"));
         return Promise.resolve({
           status: {
-            token: `t${++asked}`,
+            token: `t${++server.asked}`,
             expirationTimestamp: new Date(
               clock.now() + 1_000_000,
             ).toISOString(),
@@ -253,16 +253,33 @@ test("tokens are renewed at four fifths of their life, an old one serves while i
     }),
   } as unknown as Client;
   const tokens = new ServiceAccountTokens(client, clock);
-  const get = (): Promise<string> => tokens.get(testPod(), "", 1000);
+  return { clock, server, get: () => tokens.get(testPod(), "", 1000) };
+}
+
+test("tokens are renewed at four fifths of their life, an old one serves while it is valid", async () => {
+  const { clock, server, get } = numberedTokens();
   expect([await get(), await get()]).toEqual(["t1", "t1"]);
   clock.advance(799_000);
   expect(await get()).toBe("t1");
   clock.advance(2000);
-  failing = true;
+  server.failing = true;
   expect(await get()).toBe("t1");
-  failing = false;
+  server.failing = false;
   expect(await get()).toBe("t2");
   clock.advance(1_001_000);
-  failing = true;
+  server.failing = true;
   await expect(get()).rejects.toThrow("failed to fetch token: away");
+});
+
+test("a token that is not valid yet, as the clock was set back, is renewed at once", async () => {
+  const { clock, server, get } = numberedTokens();
+  expect(await get()).toBe("t1");
+  clock.jump(-29_000);
+  expect(await get()).toBe("t1");
+  clock.jump(-2000);
+  server.failing = true;
+  expect(await get()).toBe("t1");
+  server.failing = false;
+  expect(await get()).toBe("t2");
+  expect(await get()).toBe("t2");
 });
