@@ -19,6 +19,11 @@ const podIndexLabel = "apps.kubernetes.io/pod-index";
 export const firstOrdinal = (set: StatefulSet): number =>
   set.spec.ordinals?.start ?? 0;
 
+export function isInRange(set: StatefulSet, ordinal: number): boolean {
+  const start = firstOrdinal(set);
+  return ordinal >= start && ordinal < start + (set.spec.replicas ?? 1);
+}
+
 export const podName = (set: StatefulSet, ordinal: number): string =>
   `${set.metadata.name}-${ordinal}`;
 
@@ -33,6 +38,13 @@ export function ordinalOf(set: StatefulSet, pod: Pod): number {
 
 const claimName = (template: PersistentVolumeClaim, pod: string): string =>
   `${template.metadata.name}-${pod}`;
+
+/** Whether a claim of this name is one of the set's. */
+export const isClaimNameOf = (set: StatefulSet, name: string): boolean =>
+  (set.spec.volumeClaimTemplates ?? []).some((template) => {
+    const prefix = claimName(template, `${set.metadata.name}-`);
+    return name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length));
+  });
 
 export function claimsOf(
   set: StatefulSet,

@@ -13,7 +13,12 @@ import type {
 } from "../../api/types/apps-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { PlannedEvent } from "../workloads/planned-event.ts";
-import { firstOrdinal, ordinalOf, revisionNameOf } from "./pod-identity.ts";
+import {
+  firstOrdinal,
+  isInRange,
+  ordinalOf,
+  revisionNameOf,
+} from "./pod-identity.ts";
 import { podsToScaleDown } from "./scale-down.ts";
 
 export interface StatefulState {
@@ -35,6 +40,8 @@ export type StatefulWrite =
       readonly revision: ControllerRevision;
     }
   | { readonly action: "claims"; readonly ordinal: number }
+  /** Of its claims, by the set's retention policy. */
+  | { readonly action: "owners"; readonly pod: Pod }
   | {
       readonly action: "delete";
       readonly pod: Pod;
@@ -46,13 +53,10 @@ export function planStateful(state: StatefulState): StatefulWrite[] {
   const ordered = set.spec.podManagementPolicy !== "Parallel";
   const { writes, done } = fillPlaces(state, ordered);
   if (!done) return writes;
-  const { start, end } = placesOf(set);
   const condemned = owned
-    .filter((pod) => {
-      const ordinal = ordinalOf(set, pod);
-      return ordinal < start || ordinal >= end;
-    })
+    .filter((pod) => !isInRange(set, ordinalOf(set, pod)))
     .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
+  writes.push(...condemned.map((pod) => ({ action: "owners", pod }) as const));
   const going = podsToScaleDown(condemned, ordered, {
     isHealthy,
     isAvailable: (pod) => isAvailable(state, pod),
@@ -95,9 +99,12 @@ function fillPlaces(
             },
       );
       if (ordered) return { writes, done: false };
-    } else if (ordered && !isAvailable(state, pod))
-      return { writes, done: false };
-    else writes.push({ action: "claims", ordinal });
+    } else {
+      const isDone = !ordered || isAvailable(state, pod);
+      if (isDone || isWaiting(pod))
+        writes.push({ action: "claims", ordinal }, { action: "owners", pod });
+      if (!isDone) return { writes, done: false };
+    }
   }
   return { writes, done: true };
 }
@@ -175,6 +182,10 @@ export function statefulStatus(state: StatefulState): StatefulSetStatus {
 
 const isGoing = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined;
+
+/** It may be for a claim that is missing. */
+const isWaiting = (pod: Pod): boolean =>
+  pod.status?.phase === "Pending" && !isGoing(pod);
 
 const isHealthy = (pod: Pod): boolean =>
   pod.status?.phase === "Running" && isPodReady(pod) && !isGoing(pod);

@@ -1,6 +1,7 @@
 // Runs the numbered pods of a StatefulSet: made in order and removed in reverse, one at a time (OrderedReady) or all at
 // once (Parallel), each with its own claims; rolls templates out from the highest ordinal down to the partition. What a
 // sync does is planned in stateful-plan.ts; here are the informers and the writes.
+import { isDeepStrictEqual } from "node:util";
 import { isAlreadyExists } from "../../api/errors.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import { TokenBucket } from "../../api/queueing/token-bucket.ts";
@@ -34,8 +35,10 @@ import {
   trimRevisions,
 } from "../workloads/revision-history.ts";
 import { sameStatus } from "../workloads/status-equality.ts";
+import { claimRetention, isStaleClaim } from "./claim-retention.ts";
 import {
   claimsOf,
+  isClaimNameOf,
   newPod,
   ordinalOf,
   podName,
@@ -189,15 +192,66 @@ class StatefulSetController {
         if (write.action === "delete") {
           if (write.event) recordAll(this.#recorder, set, [write.event]);
           await this.#deletePod(set, write.pod);
-        } else {
+        } else if (write.action === "owners")
+          await this.#setClaimOwners(set, write.pod);
+        else if (write.action === "claims")
           await this.#ensureClaims(set, write.ordinal);
-          if (write.action === "create")
-            await this.#createPod(set, write.ordinal, write.revision);
-        }
+        else if (!(await this.#create(set, write))) break;
     } catch (error) {
       return error;
     }
     return undefined;
+  }
+
+  /** A pod with its claims. False: one of these waits for the collector, and nothing more can be done until it is gone. */
+  async #create(
+    set: StatefulSet,
+    { ordinal, revision }: StatefulWrite & { action: "create" },
+  ): Promise<boolean> {
+    const made = newPod(set, ordinal, revision);
+    const claims = this.#presentClaims(set, ordinal);
+    if (claims.some((claim) => isStaleClaim(claim, set, made))) return false;
+    const what = `Pod ${made.metadata.name} in StatefulSet ${set.metadata.name}`;
+    const going = claims.find(({ metadata }) => metadata.deletionTimestamp);
+    if (going) {
+      const error = new Error(`pvc ${going.metadata.name} is being deleted`);
+      this.#createFailed(set, what, error);
+      throw error;
+    }
+    await this.#ensureClaims(set, ordinal);
+    const pod = await this.#createPod(set, made, what);
+    if (pod) await this.#setClaimOwners(set, pod, true);
+    return true;
+  }
+
+  #presentClaims(set: StatefulSet, ordinal: number): PersistentVolumeClaim[] {
+    return claimsOf(set, ordinal).flatMap(
+      ({ metadata: { name, namespace } }) =>
+        this.#claims.lister.get(name, namespace) ?? [],
+    );
+  }
+
+  async #setClaimOwners(
+    set: StatefulSet,
+    pod: Pod,
+    isNew = false,
+  ): Promise<void> {
+    for (const claim of this.#presentClaims(set, ordinalOf(set, pod))) {
+      const { owners, conflicts } = claimRetention(claim, set, pod);
+      const { metadata } = claim;
+      if (conflicts && (isNew || owners))
+        this.#recorder.event(
+          set,
+          "Warning",
+          "ConflictingController",
+          `PersistentVolumeClaim ${metadata.name} has a conflicting OwnerReference that acts as a managing controller, the retention policy is ignored for this claim`,
+        );
+      if (owners)
+        await this.#context.client.resource(persistentVolumeClaims).update({
+          ...claim,
+          metadata: { ...metadata, ownerReferences: owners },
+        });
+    }
   }
 
   async #ensureClaims(set: StatefulSet, ordinal: number): Promise<void> {
@@ -222,24 +276,24 @@ class StatefulSetController {
     }
   }
 
+  /** Undefined: it is there already, or its namespace goes. */
   async #createPod(
     set: StatefulSet,
-    ordinal: number,
-    revision: ControllerRevision,
-  ): Promise<void> {
-    const what = `Pod ${podName(set, ordinal)} in StatefulSet ${set.metadata.name}`;
+    pod: Pod,
+    what: string,
+  ): Promise<Pod | undefined> {
     try {
-      await this.#context.client
-        .resource(pods)
-        .create(newPod(set, ordinal, revision));
+      const created = await this.#context.client.resource(pods).create(pod);
       this.#recorder.event(
         set,
         "Normal",
         "SuccessfulCreate",
         `create ${what} successful`,
       );
+      return created;
     } catch (error) {
-      if (isAlreadyExists(error) || isNamespaceTerminating(error)) return;
+      if (isAlreadyExists(error) || isNamespaceTerminating(error))
+        return undefined;
       this.#createFailed(set, what, error);
       throw error;
     }
@@ -289,7 +343,25 @@ class StatefulSetController {
           enqueueOwner(pod);
         },
         onDelete: enqueueOwner,
+      })
+      .watch(this.#claims, {
+        onAdd: () => undefined,
+        onUpdate: (old, claim) => {
+          const { ownerReferences, deletionTimestamp } = claim.metadata;
+          if (
+            deletionTimestamp !== old.metadata.deletionTimestamp ||
+            !isDeepStrictEqual(ownerReferences, old.metadata.ownerReferences)
+          )
+            this.#enqueueClaimant(claim);
+        },
+        onDelete: (claim) => this.#enqueueClaimant(claim),
       });
+  }
+
+  #enqueueClaimant({ metadata }: PersistentVolumeClaim): void {
+    for (const set of this.#sets.lister.list(metadata.namespace))
+      if (isClaimNameOf(set, metadata.name))
+        this.reconciler.queue.add(objectKey(set));
   }
 
   #enqueueOwner(pod: Pod): void {

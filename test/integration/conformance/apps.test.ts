@@ -408,6 +408,68 @@ describe("StatefulSet", () => {
     await soon("none", async () => (await names()) === "");
   });
 
+  test("claims go with their set or their pod as its policy says", async () => {
+    const claims = async (): Promise<Json[]> =>
+      (await tester.ok("GET", api("persistentvolumeclaims"))).items;
+    const owned = async (): Promise<string> =>
+      (await claims())
+        .map(
+          ({ metadata }: Json) =>
+            `${metadata.name}:${(metadata.ownerReferences ?? []).map(({ kind }: Json) => kind)}`,
+        )
+        .sort()
+        .join();
+    await tester.ok(
+      "POST",
+      apps("statefulsets"),
+      set({
+        replicas: 2,
+        // No volume is there for them: the pods wait.
+        podManagementPolicy: "Parallel",
+        volumeClaimTemplates: [
+          {
+            metadata: { name: "data" },
+            spec: {
+              accessModes: ["ReadWriteOnce"],
+              resources: { requests: { storage: "1Mi" } },
+            },
+          },
+        ],
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete" },
+      }),
+    );
+    const bySet = "data-ss-0:StatefulSet,data-ss-1:StatefulSet";
+    await soon("owned by the set", async () => (await owned()) === bySet);
+    const policy = (whenDeleted: string, whenScaled: string): Promise<Json> =>
+      patch(apps("statefulsets/ss"), {
+        spec: {
+          persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
+        },
+      });
+    await policy("Retain", "Retain");
+    await soon(
+      "owned by none",
+      async () => (await owned()) === "data-ss-0:,data-ss-1:",
+    );
+    await policy("Delete", "Delete");
+    await soon("owned again", async () => (await owned()) === bySet);
+    const before = (await claims()).map(({ metadata }: Json) => metadata.uid);
+    await patch(apps("statefulsets/ss/scale"), { spec: { replicas: 1 } });
+    await soon(
+      "one with its pod",
+      async () => (await owned()) === "data-ss-0:StatefulSet",
+    );
+    await patch(apps("statefulsets/ss/scale"), { spec: { replicas: 2 } });
+    await soon("a new claim", async () => (await owned()) === bySet);
+    expect(
+      (await claims()).filter(({ metadata }: Json) =>
+        before.includes(metadata.uid),
+      ),
+    ).toHaveLength(1);
+    await tester.ok("DELETE", apps("statefulsets/ss"));
+    await soon("none", async () => (await owned()) === "");
+  });
+
   test("makes a failed pod anew", async () => {
     await tester.ok("POST", apps("statefulsets"), set({ replicas: 1 }));
     await soon("one", async () => (await names()) === "ss-0");

@@ -18,11 +18,15 @@ const revision = (name: string): ControllerRevision => ({
   revision: 1,
 });
 
-/** `ordinal state [template]`: ready, down, ok, failed, going. */
+/** `ordinal state [template]`: ready, down, pending, ok, failed, going. */
 function podOf(text: string): Pod {
   const [ordinal, state, template = "new"] = text.split(" ");
-  const phase =
-    state === "ok" ? "Succeeded" : state === "failed" ? "Failed" : "Running";
+  const phases: Record<string, string> = {
+    ok: "Succeeded",
+    failed: "Failed",
+    pending: "Pending",
+  };
+  const phase = phases[state!] ?? "Running";
   return {
     metadata: {
       name: `s-${ordinal}`,
@@ -64,10 +68,10 @@ const stateOf = (
   nowMs,
 });
 
-/** `+1` a pod made of the new template, `+1 old` of the old one, `-1` deleted; claims that are checked are left out. */
+/** `+1` a pod made of the new template, `+1 old` of the old one, `-1` deleted; claims that are checked and their owners are left out. */
 const written = (state: StatefulState): string[] =>
   planStateful(state).flatMap((write) => {
-    if (write.action === "claims") return [];
+    if (write.action === "claims" || write.action === "owners") return [];
     if (write.action === "delete")
       return [
         `-${write.pod.metadata.name.slice(2)}${write.event ? ` ${write.event.reason}` : ""}`,
@@ -179,14 +183,33 @@ test.each<[string, Partial<StatefulSet["spec"]>, string[], string[]]>([
   expect(written(stateOf(spec, pods))).toEqual(expected),
 );
 
-test("the claims of each pod that is there are made again", () => {
-  const writes = planStateful(stateOf({}, ["0 ready", "1 ready"]));
-  expect(writes).toMatchObject([
-    { action: "claims", ordinal: 0 },
-    { action: "claims", ordinal: 1 },
-    { action: "create", ordinal: 2 },
-  ]);
+const planned = (state: StatefulState): string[] =>
+  planStateful(state).map((write) =>
+    "ordinal" in write
+      ? `${write.action} ${write.ordinal}`
+      : `${write.action} ${write.pod.metadata.name.slice(2)}`,
+  );
+
+test("the claims of each pod that is there are made again, and get their owners", () =>
+  expect(planned(stateOf({}, ["0 ready", "1 ready"]))).toEqual([
+    ...["claims 0", "owners 0", "claims 1", "owners 1"],
+    "create 2",
+  ]));
+
+test("so are those of a pod that may wait for them, and not of one that is down", () => {
+  expect(planned(stateOf({}, ["0 pending"]))).toEqual(["claims 0", "owners 0"]);
+  expect(planned(stateOf({}, ["0 down"]))).toEqual([]);
 });
+
+test("claims of pods that go get their owners before these are deleted", () =>
+  expect(
+    planned(
+      stateOf({ replicas: 1, ...parallel }, ["0 ready", "1 ready", "2 ready"]),
+    ),
+  ).toEqual([
+    ...["claims 0", "owners 0", "owners 2", "owners 1"],
+    ...["delete 2", "delete 1"],
+  ]));
 
 test.each<[string, Partial<StatefulSet["spec"]>, string[], object]>([
   [
