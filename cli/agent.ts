@@ -104,8 +104,7 @@ export async function runAgent(
       : {}),
   });
   network.ranges.links.onChange(() => {
-    connection?.linksChanged();
-    return part.agent.report();
+    return Promise.all([connection?.linksChanged(), part.agent.report()]);
   });
   network.start();
   const stopWatchdog = startWatchdog(logger);

@@ -1,7 +1,6 @@
 // `orbit controller-manager`: the controllers alone, against any conforming API server.
 import { systemClock } from "../api/clock.ts";
 import { createClient } from "../client/create-client.ts";
-import { createHttpTransport } from "../client/http-transport.ts";
 import { ClientMetrics } from "../client/metrics/client-metrics.ts";
 import { createControllerManager } from "../controllers/manager.ts";
 import type { ControllerOptions } from "../controllers/options.ts";
@@ -13,6 +12,7 @@ import { DependencyError, UsageError } from "./options/table.ts";
 import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { readAuthorityFile } from "./parts/option-files.ts";
 import { partConnection } from "./parts/connect.ts";
+import { LastingConnections } from "./parts/connection/lasting-connections.ts";
 import { accountClients } from "./parts/controllers/account-clients.ts";
 import { controllerOptions } from "./parts/controllers/controller-options.ts";
 import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
@@ -67,7 +67,8 @@ export async function runControllerManager(
     metrics: asked,
   };
   const environment = { clock: systemClock, logger };
-  const client = createClient(createHttpTransport(connection), environment);
+  const connections = new LastingConnections(logger);
+  const client = createClient(connections.open(connection), environment);
   const metrics = new PartMetrics();
   metrics.add("client", () => asked.families());
   let manager;
@@ -75,7 +76,14 @@ export async function runControllerManager(
     manager = createControllerManager({
       client,
       ...(values.flag("use-service-account-credentials")
-        ? { clientOf: accountClients(client, connection, environment) }
+        ? {
+            clientOf: accountClients(
+              client,
+              connection,
+              environment,
+              (options) => connections.open(options),
+            ),
+          }
         : {}),
       clock: systemClock,
       logger,
@@ -102,6 +110,7 @@ export async function runControllerManager(
         await ownPort.stop();
         await manager.stop();
         await client.close();
+        await connections.stop();
       },
     },
     logger,

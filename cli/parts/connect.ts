@@ -17,6 +17,7 @@ import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
 import { clientContentType } from "./client-content-type.ts";
 import { clientRateLimit } from "./client-rate-limit.ts";
+import { LastingConnections } from "./connection/lasting-connections.ts";
 
 /** @param gates the part's feature gates */
 export async function connectClient(
@@ -26,7 +27,8 @@ export async function connectClient(
   metrics?: ClientMetrics,
 ): Promise<Client> {
   const connection = await partConnection(values, logger, gates);
-  return createClient(createHttpTransport({ ...connection, metrics }), {
+  const connections = new LastingConnections(logger);
+  return createClient(connections.open({ ...connection, metrics }), {
     clock: systemClock,
     logger,
   });

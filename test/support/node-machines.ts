@@ -22,6 +22,8 @@ const ip = (...words: string[]): void => {
 export class NodeMachine {
   readonly directory = makeTempDirectory("orbit-node-");
   readonly cgroupRoot: string;
+  /** What the program on it writes when it is ready. */
+  readyText = /ready in [\d.]+s/;
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> = Promise.resolve(null);
   #output = "";
@@ -161,7 +163,7 @@ export class NodeMachine {
     this.#exited = new Promise((resolve) => child.once("exit", resolve));
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => (this.#output += chunk.toString()));
-    const isReady = (): boolean => /ready in [\d.]+s/.test(this.#output);
+    const isReady = (): boolean => this.readyText.test(this.#output);
     let hasClosed = false;
     child.once("close", () => (hasClosed = true));
     const ended = this.#exited.then(async (code) => {

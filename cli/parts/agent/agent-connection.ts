@@ -14,7 +14,7 @@ import { clientContentType } from "../client-content-type.ts";
 import { clientRateLimit } from "../client-rate-limit.ts";
 import { makeDirectory } from "../directories.ts";
 import { agentConfig } from "./agent-config.ts";
-import { OwnAddresses } from "./own-addresses.ts";
+import { reconnecting } from "../connection/own-addresses.ts";
 
 interface AgentConnection {
   readonly client: Client;
@@ -25,7 +25,7 @@ interface AgentConnection {
   /** The cluster's authority, or else where its API server is. */
   readonly clusterIdentity: string;
   /** Called after each change of the machine's links. */
-  linksChanged(): void;
+  linksChanged(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -158,12 +158,7 @@ export async function connectAgent(
     logger,
   });
   const clusterIdentity = connection.tls?.ca ?? connection.server;
-  const addresses = new OwnAddresses();
-  const linksChanged = (): void => {
-    if (!addresses.haveGone()) return;
-    logger.info("an address of this machine is gone: connecting again");
-    void transport.reconnect();
-  };
+  const linksChanged = reconnecting(logger, () => transport.reconnect());
   const made = { clientMetrics, certificateMetrics, joined, linksChanged };
   const client = createClient(transport, { clock: systemClock, logger });
   if (!values.flag("rotate-certificates"))

@@ -12,6 +12,7 @@ import {
   createHttpTransport,
   type HttpTransportOptions,
 } from "../../../client/http-transport.ts";
+import type { Transport } from "../../../client/transport.ts";
 import { serviceAccounts } from "../../../client/resources.ts";
 
 const namespace = "kube-system";
@@ -104,12 +105,13 @@ export function accountClients(
   client: Client,
   connection: HttpTransportOptions,
   environment: { clock: Clock; logger: Logger },
+  open: (options: HttpTransportOptions) => Transport = createHttpTransport,
 ): (account: string) => Client {
   const { server, tls = {}, rateLimit, contentType, logger } = connection;
   const { ca, serverName, insecureSkipVerify } = tls;
   return (account) =>
     createClient(
-      createHttpTransport({
+      open({
         server,
         tls: {
           ...(ca ? { ca } : {}),

@@ -1,6 +1,6 @@
 // When connections of this machine hear nothing any more because their address is gone.
 import { machineAddresses } from "../../../cli/parts/addresses.ts";
-import { OwnAddresses } from "../../../cli/parts/agent/own-addresses.ts";
+import { OwnAddresses } from "../../../cli/parts/connection/own-addresses.ts";
 
 test.each<[string, string[][], boolean[]]>([
   ["nothing changes", [["a"], ["a"]], [false]],
