@@ -134,7 +134,7 @@ export class ValueValidator {
   ): Steps<void> {
     if (run.endsStep()) yield;
     this.#begin(value, run);
-    if (this.#combines) yield* this.#checkCombined(value, run, older);
+    if (this.#combines) yield* this.#checkCombined(value, run);
     if (isLong(value)) {
       const problem = this.#text && (yield* this.#text.longTextProblem(value));
       this.#checkText(value, run, problem);
@@ -322,30 +322,27 @@ export class ValueValidator {
       : undefined;
   }
 
-  *#checkCombined(
-    value: unknown,
-    run: Run,
-    older: Older | undefined,
-  ): Steps<void> {
+  /** Each alternative is asked about the value as it is: what did not change is checked in them too. */
+  *#checkCombined(value: unknown, run: Run): Steps<void> {
     const { anyOf, oneOf, allOf, not } = this.#schema;
     if (anyOf?.length)
-      yield* checkAnyOf((this.#anyOf ??= all(anyOf)), value, run, older);
+      yield* checkAnyOf((this.#anyOf ??= all(anyOf)), value, run);
     if (oneOf?.length)
-      yield* checkOneOf((this.#oneOf ??= all(oneOf)), value, run, older);
+      yield* checkOneOf((this.#oneOf ??= all(oneOf)), value, run);
     if (allOf?.length)
-      yield* checkAllOf((this.#allOf ??= all(allOf)), value, run, older);
+      yield* checkAllOf((this.#allOf ??= all(allOf)), value, run);
     if (not) {
       this.#not ??= new ValueValidator(not);
-      const { failed } = yield* this.#not.try(value, run, older);
+      const { failed } = yield* this.#not.try(value, run);
       if (!failed) run.fail({ is: "not" });
     }
   }
 
   /** Without noting anything. */
-  *try(value: unknown, run: Run, older: Older | undefined): Steps<Tried> {
+  *try(value: unknown, run: Run): Steps<Tried> {
     const { quiet, failures, matches } = run;
     run.quiet = true;
-    const steps = this.#check(value, run, older);
+    const steps = this.#check(value, run, undefined);
     if (steps) yield* steps;
     const tried = {
       failed: run.failures > failures,
@@ -358,14 +355,14 @@ export class ValueValidator {
   }
 
   /** Notes the problems of an alternative that was tried. */
-  *report(value: unknown, run: Run, older: Older | undefined): Steps<void> {
+  *report(value: unknown, run: Run): Steps<void> {
     if (run.quiet) run.failures++;
-    else yield* this.check(value, run, older);
+    else yield* this.check(value, run);
   }
 
-  *check(value: unknown, run: Run, older: Older | undefined): Steps<boolean> {
+  *check(value: unknown, run: Run): Steps<boolean> {
     const { failures } = run;
-    const steps = this.#check(value, run, older);
+    const steps = this.#check(value, run, undefined);
     if (steps) yield* steps;
     return run.failures === failures;
   }

@@ -383,6 +383,12 @@ describe("what was invalid and is unchanged", () => {
             "x-kubernetes-preserve-unknown-fields": true,
             minProperties: 3,
           },
+          combined: {
+            type: "object",
+            properties: { host: text, kind: text },
+            not: { properties: { kind: { enum: ["never"] } } },
+            allOf: [{ properties: { host: short } }],
+          },
         },
       },
     },
@@ -421,6 +427,21 @@ describe("what was invalid and is unchanged", () => {
       ["spec.must: Required value"],
     ],
     ["a whole object", { a: "x" }, { a: "x" }, []],
+    [
+      "what an alternative forbids and did not change",
+      { must: 1, combined: { host: "a", kind: "ever" } },
+      { must: 1, combined: { host: "b", kind: "ever" } },
+      [],
+    ],
+    [
+      "what an alternative refuses and did not change",
+      { must: 1, combined: { host: "long" } },
+      { must: 1, combined: { host: "long", kind: "ever" } },
+      [
+        tooLong(".combined.host"),
+        '<nil>: Invalid value: "": "spec.combined" must validate all the schemas (allOf). None validated',
+      ],
+    ],
     [
       "items found by their keys",
       { must: 1, keyed: [{ k: "1", v: "long" }] },
