@@ -79,8 +79,8 @@ async function containerUsage(
 }
 
 /** They lie on the node's disk, and a container may write as much into them as it likes. */
-async function agentFilesUsage(
-  { rootDirectory }: AgentConfig,
+export async function agentFilesUsage(
+  { rootDirectory }: Pick<AgentConfig, "rootDirectory">,
   uid: string,
 ): Promise<DiskUsage> {
   const directory = join(rootDirectory, "pods", uid);

@@ -113,11 +113,12 @@ const isEphemeral = ({
   configMap !== undefined ||
   gitRepo !== undefined;
 
-/** Writable layers, logs and such volumes of a pod together. */
+/** Writable layers, logs, such volumes and the agent's files of a pod together, as eviction counts them. */
 export function ephemeralUsage(
   { spec }: Pod,
   containers: readonly { readonly rootfs?: FsStats; readonly logs?: FsStats }[],
   volumes: readonly Pick<VolumeStats, "name" | "usedBytes" | "inodesUsed">[],
+  agentFiles: DiskUsage,
 ): DiskUsage {
   const names = new Set(
     (spec.volumes ?? []).filter(isEphemeral).map(({ name }) => name),
@@ -131,7 +132,7 @@ export function ephemeralUsage(
       bytes: bytes + (part?.usedBytes ?? 0),
       inodes: inodes + (part?.inodesUsed ?? 0),
     }),
-    { bytes: 0, inodes: 0 },
+    agentFiles,
   );
 }
 

@@ -9,6 +9,7 @@ import type { ContainerStats } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
+import { agentFilesUsage } from "./pod-usage.ts";
 import {
   cgroupSwap,
   ephemeralUsage,
@@ -243,7 +244,9 @@ export class StatsSummary {
     { at, rootFs }: { at: string; rootFs: FsStats | undefined },
   ): Promise<object> {
     const volume = await this.#options.volumes(pod);
-    const used = ephemeralUsage(pod, containers, volume);
+    const { uid = "" } = pod.metadata;
+    const files = await agentFilesUsage(this.#options, uid);
+    const used = ephemeralUsage(pod, containers, volume, files);
     const sandbox = figures.find(({ interfaces }) => interfaces);
     const ofNetwork = network(sandbox?.interfaces, at);
     const processes = processCount(figures);

@@ -1,4 +1,6 @@
 // The stats summary beside processor and memory: networks, swap, processes, logs and what pods take of the node's disk.
+import * as fs from "node:fs";
+import * as path from "node:path";
 import type { ContainerFigures } from "../../../../api/contracts.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import {
@@ -12,7 +14,9 @@ import {
 import { StatsSummary } from "../../../../agent/stats/summary.ts";
 import type { Runtime } from "../../../../cri/runtime.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { useTempDirectories } from "../../../support/temp-directory.ts";
 
+const directories = useTempDirectories();
 const time = "2026-01-01T00:00:00Z";
 const oneInterface = (name: string, rxBytes: number) => ({
   ...{ name, rxBytes, rxPackets: 1, rxErrors: 2, rxDropped: 3 },
@@ -68,15 +72,20 @@ test("a pod takes of the disk by its layers, logs and some volumes", () => {
       ],
     },
   };
-  const fs = (usedBytes: number) => ({ time, usedBytes, inodesUsed: 1 });
+  const part = (usedBytes: number) => ({ time, usedBytes, inodesUsed: 1 });
   const volumes = ["disk", "memory", "host"].map((name) => ({
     ...{ name, usedBytes: 1000, inodesUsed: 10 },
   }));
-  const used = ephemeralUsage(pod, [{ rootfs: fs(1), logs: fs(2) }], volumes);
-  expect(used).toEqual({ bytes: 1003, inodes: 12 });
+  const used = ephemeralUsage(
+    pod,
+    [{ rootfs: part(1), logs: part(2) }],
+    volumes,
+    { bytes: 4096, inodes: 1 },
+  );
+  expect(used).toEqual({ bytes: 5099, inodes: 13 });
   expect(
     usageOn({ time: "", capacityBytes: 9, usedBytes: 8 }, time, used),
-  ).toEqual({ time, capacityBytes: 9, usedBytes: 1003, inodesUsed: 12 });
+  ).toEqual({ time, capacityBytes: 9, usedBytes: 5099, inodesUsed: 13 });
 });
 
 test("processes are those of containers", () => {
@@ -108,6 +117,32 @@ describe("a whole summary", () => {
     },
     writableLayer: { mountpoint: "/", usedBytes: 3, inodesUsed: 1 },
   });
+  let root = "";
+  let hostsBytes = 0;
+  let messageBytes = 0;
+  beforeAll(() => {
+    root = directories();
+    const files = path.join(root, "pods/u");
+    const messages = path.join(files, "containers/c");
+    fs.mkdirSync(messages, { recursive: true });
+    for (const [name, size] of [
+      [path.join(files, "etc-hosts"), 100_000],
+      [path.join(messages, "0"), 5000],
+    ] as const) {
+      // Through to the disk: then its blocks are counted for good.
+      const file = fs.openSync(name, "wx");
+      fs.writeSync(file, Buffer.alloc(size, 1));
+      fs.fsyncSync(file);
+      fs.closeSync(file);
+    }
+    const bytes = (...names: string[]): number =>
+      names.reduce(
+        (sum, name) => sum + fs.statSync(path.join(files, name)).blocks * 512,
+        0,
+      );
+    hostsBytes = bytes("etc-hosts");
+    messageBytes = bytes("containers/c", "containers/c/0");
+  });
   const asked = { figures: 0 };
   const summary = new StatsSummary({
     runtime: {
@@ -116,7 +151,9 @@ describe("a whole summary", () => {
         Promise.resolve([{ mountpoint: "/", usedBytes: 5, inodesUsed: 2 }]),
     } as unknown as Runtime,
     nodeName: "n",
-    rootDirectory: "/",
+    get rootDirectory() {
+      return root;
+    },
     pods: () => [pod],
     volumes: () => Promise.resolve([]),
     figures: () => {
@@ -150,7 +187,11 @@ describe("a whole summary", () => {
             { memory: { availableBytes: 0 } },
           ],
           network: { name: "eth0", rxBytes: 7 },
-          "ephemeral-storage": { usedBytes: 14, inodesUsed: 4 },
+          // Its /etc/hosts and a termination message count too.
+          "ephemeral-storage": {
+            usedBytes: 14 + hostsBytes + messageBytes,
+            inodesUsed: 4 + 1 + 2,
+          },
           volume: [],
           swap: {},
         },
