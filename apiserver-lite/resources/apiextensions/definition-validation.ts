@@ -67,17 +67,21 @@ export function* validateNewDefinition(
   definition: Definition,
 ): Steps<FieldError[]> {
   const { metadata, spec } = definition;
+  const wanted = `${spec.names?.plural}.${spec.group}`;
   return [
-    ...(!metadata.name ||
-    metadata.name === `${spec.names?.plural}.${spec.group}`
-      ? []
-      : [
-          fieldErrors.invalid(
-            "metadata.name",
-            metadata.name,
-            'must be spec.names.plural+"."+spec.group',
-          ),
-        ]),
+    // A generated name could never fit; the reference wants its beginning to be the whole.
+    ...(["generateName", "name"] as const).flatMap((field) => {
+      const name = metadata[field];
+      return !name || name === wanted
+        ? []
+        : [
+            fieldErrors.invalid(
+              `metadata.${field}`,
+              name,
+              'must be spec.names.plural+"."+spec.group',
+            ),
+          ];
+    }),
     ...(yield* specProblems(definition, rulesOfNew)),
     ...statusProblems(definition),
     ...storedVersionProblems(definition),

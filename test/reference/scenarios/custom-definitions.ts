@@ -67,6 +67,7 @@ export const customDefinitions: Scenario = {
 
 const version = "spec.versions.0";
 const specs: Changes[] = [
+  ...each("metadata.generateName", ["things-", "things.defs.example.com"]),
   ...each("metadata.name", [
     "other.defs.example.com",
     "Things.defs",
