@@ -3,6 +3,7 @@ import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { Logger } from "pino";
 import { isAlreadyExists } from "../../../api/errors.ts";
 import {
+  allocatorFamilies,
   type ApiServer,
   type ClusterPki,
   createApiServer,
@@ -179,13 +180,11 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...(audit ? { auditor: audit } : {}),
     ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
     moreMetrics: () => [
+      ...(services.allocators ? allocatorFamilies(services.allocators) : []),
       ...asked.families(),
       ...(made.security?.families() ?? []),
     ],
-    store,
-    logger,
-    clock,
-    aggregation,
+    ...{ store, logger, clock, aggregation },
     bindAddress,
     advertiseAddress,
     port: options.port ?? values.number("secure-port"),

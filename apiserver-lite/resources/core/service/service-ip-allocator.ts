@@ -6,72 +6,10 @@
 // and broadcast address are never given out. Every number has an owner, and only its owner can give it back.
 import { isIPv6 } from "node:net";
 import type { Service } from "../../../../api/types/core-v1.ts";
-import type { AllocationRange } from "./allocation-range.ts";
+import { NumberPool } from "./number-pool.ts";
 import { addressValue, addressText, parseCidr } from "./ip-address.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
-
-/** Numbers 0…size-1 with owners. */
-class NumberPool {
-  readonly #owners = new Map<number, string>();
-  readonly #size: number;
-  readonly #reserved: number;
-  readonly #random: () => number;
-  /** What all servers together have taken. */
-  shared: AllocationRange | undefined;
-
-  constructor(size: number, reserved: number, random: () => number) {
-    this.#size = size;
-    this.#reserved = reserved;
-    this.#random = random;
-  }
-
-  take(number: number, owner: string): boolean {
-    if (number < 0 || number >= this.#size || !this.#isFree(number))
-      return false;
-    this.#owners.set(number, owner);
-    return true;
-  }
-
-  /** What a stored service has, whatever the shared range says. */
-  adopt(number: number, owner: string): boolean {
-    const known = this.#owners.get(number);
-    if (number < 0 || number >= this.#size) return false;
-    if (known === undefined) this.#owners.set(number, owner);
-    return known === undefined || known === owner;
-  }
-
-  takeAny(owner: string): number | undefined {
-    if (this.#owners.size >= this.#size) return undefined;
-    const number =
-      this.#freeIn(this.#reserved, this.#size) ??
-      this.#freeIn(0, this.#reserved);
-    if (number !== undefined) this.#owners.set(number, owner);
-    return number;
-  }
-
-  #freeIn(from: number, to: number): number | undefined {
-    const width = to - from;
-    const start = Math.floor(this.#random() * width);
-    for (let step = 0; step < width; step++) {
-      const number = from + ((start + step) % width);
-      if (this.#isFree(number)) return number;
-    }
-    return undefined;
-  }
-
-  #isFree(number: number): boolean {
-    return !this.#owners.has(number) && !this.shared?.has(number);
-  }
-
-  release(number: number, owner: string): void {
-    if (this.#owners.get(number) === owner) this.#owners.delete(number);
-  }
-
-  get used(): number {
-    return this.#owners.size;
-  }
-}
 
 const maxPoolSize = 65536;
 

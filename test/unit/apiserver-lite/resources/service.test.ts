@@ -1,3 +1,5 @@
+import { metricsText } from "../../../../api/metrics/family.ts";
+import { allocatorFamilies } from "../../../../apiserver-lite/resources/core/service/allocator-metrics.ts";
 import type { ApiError } from "../../../../api/errors.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Service, ServiceSpec } from "../../../../api/types/core-v1.ts";
@@ -254,5 +256,41 @@ test.each<[string, Partial<ServiceSpec>, string]>([
   );
   expect(found.map(({ field, detail }) => `${field}: ${detail}`)).toContain(
     text,
+  );
+});
+
+test("what is given out, free, and refused is counted by range and by how it was asked for", () => {
+  const made = createServiceAllocators({
+    serviceCidrs: ["10.96.0.0/29", "fd00::/126"],
+    nodePorts: { from: 30000, to: 30001 },
+  });
+  const [ipv4] = made.ips;
+  ipv4!.take("10.96.0.1", "a");
+  ipv4!.take("10.96.0.1", "b");
+  ipv4!.takeAny("b");
+  ipv4!.adopt("10.96.0.6", "c");
+  for (let left = 3; left > 0; left--) made.ports.takeAny("a");
+  made.ports.release(30000, "a");
+  const text = metricsText(allocatorFamilies(made));
+  const ips = "kube_apiserver_clusterip_allocator";
+  const ports = "kube_apiserver_nodeport_allocator";
+  const samples = text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const v4 = 'cidr="10.96.0.0/29"';
+  expect(samples.sort()).toEqual(
+    [
+      `${ips}_allocated_ips{${v4}} 3`,
+      `${ips}_allocated_ips{cidr="fd00::/126"} 0`,
+      `${ips}_allocation_errors_total{${v4},scope="static"} 1`,
+      `${ips}_allocation_total{${v4},scope="dynamic"} 1`,
+      `${ips}_allocation_total{${v4},scope="static"} 1`,
+      `${ips}_available_ips{${v4}} 3`,
+      `${ips}_available_ips{cidr="fd00::/126"} 3`,
+      `${ports}_allocated_ports 1`,
+      `${ports}_allocation_errors_total{scope="dynamic"} 1`,
+      `${ports}_allocation_total{scope="dynamic"} 2`,
+      `${ports}_available_ports 1`,
+    ].sort(),
   );
 });
