@@ -10,6 +10,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { AgentParts, Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { WorkloadBackOff } from "../eviction/workload-back-off.ts";
+import { CgroupMetrics } from "./cgroups/measured-driver.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
 import { isGateOn } from "./config/feature-gates.ts";
@@ -262,6 +263,8 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     runningContainers(runtimePods.list()),
   );
   metrics.add(() => resources.metrics());
+  const cgroupMetrics = new CgroupMetrics();
+  metrics.add(() => cgroupMetrics.families());
   const devices = wireDevices(ground, node, runtimePods, resources);
   return {
     changes,
@@ -269,7 +272,11 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     volumes,
     csi,
     probes,
-    cgroups: new CgroupManager(() => chooseCgroupDriver(config), config, node),
+    cgroups: new CgroupManager(
+      async () => cgroupMetrics.measure(await chooseCgroupDriver(config)),
+      config,
+      node,
+    ),
     hostFiles: new HostFiles(config),
     resources,
     devices,

@@ -2,8 +2,10 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { CgroupManager } from "../../../agent/cgroups/cgroup-manager.ts";
+import { CgroupMetrics } from "../../../agent/cgroups/measured-driver.ts";
 import { CgroupV2 } from "../../../agent/cgroups/v2.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import { metricsText } from "../../../api/metrics/family.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { testPod } from "./runtime-objects.ts";
 
@@ -52,4 +54,40 @@ test("pod and class cgroups are made with their values and removed", async () =>
   expect(await read("pods/burstable/cpu.weight")).toBe("39");
   await cgroups.removePod("u", "Burstable");
   expect(await read("pods/burstable/cpu.weight")).toBe("1");
+});
+
+test("making, changing and removing cgroups is measured, also when it fails", async () => {
+  const done: string[] = [];
+  const call = (name: string) => (): Promise<void> => {
+    done.push(name);
+    return name === "update"
+      ? Promise.reject(new Error("no such cgroup"))
+      : Promise.resolve();
+  };
+  const metrics = new CgroupMetrics();
+  expect(metricsText(metrics.families())).toBe("");
+  const driver = metrics.measure({
+    version: 2,
+    create: call("create"),
+    update: call("update"),
+    remove: call("remove"),
+    usage: () => Promise.resolve({ processes: 7 }),
+    exists: () => Promise.resolve(true),
+  });
+  await driver.create("a", {});
+  await driver.create("b", {});
+  await expect(driver.update("a", {})).rejects.toThrow("no such cgroup");
+  await driver.remove("a");
+  expect(await driver.usage("a")).toEqual({ processes: 7 });
+  expect(await driver.exists("a")).toBe(true);
+  expect(done).toEqual(["create", "create", "update", "remove"]);
+  const counts = metricsText(metrics.families())
+    .split("\n")
+    .filter((line) => /_count|_version /.test(line) && !line.startsWith("#"));
+  expect(counts).toEqual([
+    'kubelet_cgroup_manager_duration_seconds_count{operation_type="create"} 2',
+    'kubelet_cgroup_manager_duration_seconds_count{operation_type="update"} 1',
+    'kubelet_cgroup_manager_duration_seconds_count{operation_type="destroy"} 1',
+    "kubelet_cgroup_version 2",
+  ]);
 });
