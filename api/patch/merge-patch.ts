@@ -1,4 +1,5 @@
-// JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces.
+// JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces. As at the reference, null removes
+// in the objects of a list, too, unless the list takes the place of an object.
 import { errors } from "../errors.ts";
 import { getOwn, isJsonObject, setOwn, type JsonObject } from "./json-value.ts";
 
@@ -33,8 +34,20 @@ function merge(target: unknown, patch: JsonObject): JsonObject {
 }
 
 function mergeValue(old: unknown, value: unknown): unknown {
-  return isJsonObject(value) ? merge(old, value) : value;
+  if (isJsonObject(value)) return merge(old, value);
+  return Array.isArray(value) && !isJsonObject(old)
+    ? withoutNulls(value)
+    : value;
 }
+
+const withoutNulls = (list: readonly unknown[]): unknown[] =>
+  list.map((item) =>
+    Array.isArray(item)
+      ? withoutNulls(item)
+      : isJsonObject(item)
+        ? merge(undefined, item)
+        : item,
+  );
 
 /** The merge patch that turns `from` into `to`: what client-side tools send. */
 export function createMergePatch(from: unknown, to: unknown): JsonObject {

@@ -14,6 +14,14 @@ test.each([
   [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
   [{ e: null }, { a: 1 }, { e: null, a: 1 }],
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  [{ a: [1] }, { a: [null, { b: null, c: 1 }] }, { a: [null, { c: 1 }] }],
+  [
+    {},
+    { a: [[{ b: null }], { c: [{ d: null }] }] },
+    { a: [[{}], { c: [{}] }] },
+  ],
+  [{ a: "b" }, { a: [{ b: null }] }, { a: [{}] }],
+  [{ a: { b: 1 } }, { a: [{ b: null }] }, { a: [{ b: null }] }],
 ])("%j + %j", (document, patch, expected) => {
   const before = JSON.stringify(document);
   expect(applyMergePatch<unknown>(document, patch)).toEqual(expected);
