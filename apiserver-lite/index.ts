@@ -124,6 +124,7 @@ export type { Registry } from "./registry/registry.ts";
 export { createParamPermission } from "./admission/plugins/policy-params/param-permission.ts";
 export { registryParams } from "./admission/plugins/policy-params/registry-params.ts";
 export { MatchConditionMetrics } from "./admission/expressions/match-condition-metrics.ts";
+export { PodSecurityMetrics } from "./admission/plugins/pod-security/pod-security-metrics.ts";
 export { PolicyMetrics } from "./admission/policy/policy-metrics.ts";
 export { systemPriorityClasses } from "./admission/plugins/priority.ts";
 

@@ -14,6 +14,7 @@ import {
   MatchConditionMetrics,
   OFF_BY_DEFAULT,
   orderedAdmissionPlugins,
+  PodSecurityMetrics,
   PolicyMetrics,
   type Registry,
   registryParams,
@@ -43,6 +44,7 @@ interface Served {
 export class AdmissionPart {
   #transport: ServerTransport | undefined;
   readonly #policyMetrics: PolicyMetrics;
+  readonly #podSecurityMetrics = new PodSecurityMetrics();
 
   private constructor(
     private readonly values: OptionValues,
@@ -117,8 +119,13 @@ export class AdmissionPart {
         resourcesOf(catalogue, apiVersion, kind),
       makeNamespace: (name) => makeNamespace(this.#transport, name),
     };
+    const settings = settingsOf(this.configs, this.images);
     const all = orderedAdmissionPlugins(surroundings, {
-      ...settingsOf(this.configs, this.images),
+      ...settings,
+      podSecurity: {
+        ...settings.podSecurity,
+        metrics: this.#podSecurityMetrics,
+      },
       tolerationSeconds: {
         notReady: values.number("default-not-ready-toleration-seconds"),
         unreachable: values.number("default-unreachable-toleration-seconds"),
@@ -153,6 +160,7 @@ export class AdmissionPart {
       ...(others?.() ?? []),
       ...this.webhooks.families(),
       ...this.#policyMetrics.families(),
+      ...this.#podSecurityMetrics.families(),
     ];
   }
 

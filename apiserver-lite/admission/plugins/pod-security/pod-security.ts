@@ -16,6 +16,7 @@ import {
   type LevelVersion,
   type Policy,
 } from "./policy.ts";
+import type { PodSecurityMetrics } from "./pod-security-metrics.ts";
 import { podViolations } from "./standards.ts";
 import type { StrategyContext } from "../../../resources/strategy.ts";
 import { typed } from "../../../resources/typed.ts";
@@ -29,6 +30,7 @@ export interface PodSecurityOptions {
     readonly namespaces?: readonly string[];
     readonly runtimeClasses?: readonly string[];
   };
+  readonly metrics?: PodSecurityMetrics | undefined;
 }
 
 /** Subresources of pods whose requests bring no pod. */
@@ -46,6 +48,7 @@ const podless: ReadonlySet<string> = new Set([
 export function createPodSecurity({
   defaults = privilegedPolicy,
   exemptions = {},
+  metrics,
 }: PodSecurityOptions = {}): AdmissionPlugin {
   const { usernames = [], namespaces = [], runtimeClasses = [] } = exemptions;
   const rules = {
@@ -83,12 +86,14 @@ export function createPodSecurity({
       const exempt = exemption(attributes, pod.spec.runtimeClassName ?? "");
       if (exempt !== undefined) {
         context.annotate(`${labelPrefix}exempt`, exempt);
+        metrics?.exempted(attributes);
         return undefined;
       }
       if (isPod && !isSignificant(attributes, pod)) return undefined;
       const labels =
         context.read("", "namespaces", "", namespace)?.metadata.labels ?? {};
-      checkPod(attributes, context, pod, policyOf(labels, defaults), labels);
+      const policy = policyOf(labels, defaults);
+      checkPod(attributes, context, pod, policy, labels, metrics);
       return undefined;
     },
   };
@@ -101,6 +106,7 @@ function checkPod(
   pod: Pod,
   policy: Policy,
   labels: Readonly<Record<string, string>>,
+  metrics: PodSecurityMetrics | undefined,
 ): void {
   const { resource } = attributes;
   const isPod = resource.group === "" && resource.resource === "pods";
@@ -109,23 +115,32 @@ function checkPod(
   const unreadable = labelProblems(labels).map(
     ({ field, detail }) => `${field}: ${detail}`,
   );
-  if (unreadable.length > 0)
+  if (unreadable.length > 0) {
     context.annotate(
       `${labelPrefix}error`,
       `Failed to parse policy: ${unreadable.length === 1 ? unreadable[0] : `[${unreadable.join(", ")}]`}`,
     );
+    metrics?.unreadable(attributes);
+  }
   if (isPod)
     context.annotate(
       `${labelPrefix}enforce-policy`,
       shownLevel(policy.enforce),
     );
   const reported = found(policy.audit);
-  if (reported.length > 0)
+  if (reported.length > 0) {
     context.annotate(
       `${labelPrefix}audit-violations`,
       violationText("would violate", policy.audit, reported),
     );
+    metrics?.evaluated("deny", policy.audit, "audit", attributes);
+  }
   const broken = isPod ? found(policy.enforce) : [];
+  if (isPod)
+    metrics?.evaluated(
+      broken.length > 0 ? "deny" : "allow",
+      ...([policy.enforce, "enforce", attributes] as const),
+    );
   if (broken.length > 0)
     throw errors.forbidden(
       resource,
@@ -133,8 +148,10 @@ function checkPod(
       violationText("violates", policy.enforce, broken),
     );
   const warned = found(policy.warn);
-  if (warned.length > 0)
+  if (warned.length > 0) {
     context.warn(violationText("would violate", policy.warn, warned));
+    metrics?.evaluated("deny", policy.warn, "warn", attributes);
+  }
 }
 
 function violationText(

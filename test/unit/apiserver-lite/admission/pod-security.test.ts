@@ -1,6 +1,8 @@
 // The Pod Security Standards by level and version, which policy labels make, and who is exempt.
+import { metricsText } from "../../../../api/metrics/family.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Pod, PodSpec } from "../../../../api/types/core-v1.ts";
+import { PodSecurityMetrics } from "../../../../apiserver-lite/admission/plugins/pod-security/pod-security-metrics.ts";
 import { createPodSecurity } from "../../../../apiserver-lite/admission/plugins/pod-security/pod-security.ts";
 import {
   policyOf,
@@ -413,4 +415,78 @@ describe("requests", () => {
     const template = pod({ privileged: true });
     expect(ask({}, { resource, object: { template } })).not.toThrow();
   });
+});
+
+test("what is allowed, refused, warned about and exempt is counted", () => {
+  const metrics = new PodSecurityMetrics();
+  const check = (
+    object: object,
+    labels: Record<string, string>,
+    resource = "pods",
+    name = "ann",
+  ): void => {
+    try {
+      void createPodSecurity({
+        metrics,
+        exemptions: { usernames: ["root"] },
+      }).validate!(
+        {
+          operation: "CREATE",
+          resource: { group: "", version: "v1", resource },
+          kind: { group: "", version: "v1", kind: "X" },
+          subresource: "",
+          namespace: "ns",
+          name: "p",
+          user: { name, groups: [], extra: {} },
+          dryRun: false,
+          options: {},
+          object: object as AnyObject,
+          oldObject: undefined,
+          ...firstRound(),
+        },
+        {
+          read: () => ({ metadata: { labels } }),
+          annotate: () => undefined,
+          warn: () => undefined,
+        } as unknown as StrategyContext,
+      );
+    } catch {
+      // Refused: counted.
+    }
+  };
+  const at = (modes: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(modes).map(([mode, value]) => [
+        `pod-security.kubernetes.io/${mode}`,
+        value,
+      ]),
+    );
+  const privileged = pod({ privileged: true });
+  check(privileged, {});
+  check(privileged, at({ enforce: "baseline", "enforce-version": "v1.20" }));
+  check(privileged, at({ enforce: "baseline", "enforce-version": "v1.99" }));
+  check(privileged, at({ audit: "restricted", warn: "baseline" }));
+  check(pod(), at({ enforce: "none" }));
+  check({ template: privileged }, at({ enforce: "baseline" }), "podtemplates");
+  check(privileged, at({ enforce: "baseline" }), "pods", "root");
+  const samples = metricsText(metrics.families())
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) =>
+      line
+        .replaceAll(/[a-z_]+=/g, "")
+        .replaceAll('"', "")
+        .replace("pod_security_", ""),
+    );
+  expect(samples).toEqual([
+    "evaluations_total{allow,enforce,privileged,latest,create,pod,} 2",
+    "evaluations_total{deny,enforce,baseline,v1.20,create,pod,} 1",
+    "evaluations_total{deny,enforce,baseline,future,create,pod,} 1",
+    "evaluations_total{deny,audit,restricted,latest,create,pod,} 1",
+    "evaluations_total{deny,warn,baseline,latest,create,pod,} 1",
+    "evaluations_total{deny,enforce,restricted,latest,create,pod,} 1",
+    "evaluations_total{deny,warn,baseline,latest,create,controller,} 1",
+    "exemptions_total{create,pod,} 1",
+    "errors_total{false,create,pod,} 1",
+  ]);
 });
