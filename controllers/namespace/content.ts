@@ -27,6 +27,8 @@ export async function deleteContent(
   namespace: string,
   /** Since then nothing is created in it: only resources served by then can have objects in it. */
   deletedMs: number,
+  /** Nothing else goes before the last pod, so that none runs without what protects it: a NetworkPolicy, say. */
+  podsFirst: boolean,
 ): Promise<ContentReport> {
   const { resources, failures } = await discovery.resources(deletedMs);
   const report: ContentReport = {
@@ -41,28 +43,48 @@ export async function deleteContent(
       namespaced && verbs.includes("list") && verbs.includes("delete"),
   );
   // Side by side: one resource's failure is no reason to leave the others.
-  await Promise.all(
-    deletable.map(async (resource) => {
-      try {
-        await deleteAll(client, resource, namespace, report);
-      } catch (error) {
-        // Gone between discovery and now (a custom resource's definition was deleted).
-        const gone =
-          isNotFound(error) ||
-          (error instanceof ApiError && error.code === 405);
-        if (!gone)
-          report.deletionErrors.push(
-            isForbidden(error) || error instanceof Error
-              ? (error as Error).message
-              : String(error),
-          );
-      }
-    }),
+  const deleteOf = async (
+    some: readonly DiscoveredResource[],
+  ): Promise<unknown> =>
+    Promise.all(
+      some.map((resource) => deleteAll(client, resource, namespace, report)),
+    );
+  if (podsFirst) {
+    await deleteOf(deletable.filter(isPods));
+    if (report.remaining.size > 0) return report;
+  }
+  await deleteOf(
+    podsFirst ? deletable.filter((one) => !isPods(one)) : deletable,
   );
   return report;
 }
 
+const isPods = ({ group, resource }: DiscoveredResource): boolean =>
+  group === "" && resource === "pods";
+
+/** A failure is reported. */
 async function deleteAll(
+  client: Client,
+  resource: DiscoveredResource,
+  namespace: string,
+  report: ContentReport,
+): Promise<void> {
+  try {
+    await deleteObjects(client, resource, namespace, report);
+  } catch (error) {
+    // Gone between discovery and now (a custom resource's definition was deleted).
+    const gone =
+      isNotFound(error) || (error instanceof ApiError && error.code === 405);
+    if (!gone)
+      report.deletionErrors.push(
+        isForbidden(error) || error instanceof Error
+          ? (error as Error).message
+          : String(error),
+      );
+  }
+}
+
+async function deleteObjects(
   client: Client,
   resource: DiscoveredResource,
   namespace: string,
@@ -99,7 +121,7 @@ function count(
       finalizer,
       (report.finalizers.get(finalizer) ?? 0) + 1,
     );
-  if (resource.group !== "" || resource.resource !== "pods") return;
+  if (!isPods(resource)) return;
   const pod = item as Pod;
   const grace = pod.spec.terminationGracePeriodSeconds ?? 0;
   if (!isPodTerminal(pod))

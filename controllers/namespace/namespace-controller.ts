@@ -40,6 +40,7 @@ export function createNamespaceController(
       discovery,
       name,
       Date.parse(namespace.metadata.deletionTimestamp),
+      context.options.featureGates?.["OrderedNamespaceDeletion"] ?? false,
     );
     const updated = await writeConditions(name, report);
     if (!updated) return;

@@ -13,12 +13,13 @@ import {
 import type { ControlPlane } from "../../support/control-plane.ts";
 
 let plane: ControlPlane;
-beforeEach(async () => {
+const start = async (controllers: object = {}): Promise<void> => {
   plane = await startControlPlane({
-    controllers: { rootCa: "CA" },
+    controllers: { rootCa: "CA", ...controllers },
     runPods: true,
   });
-});
+};
+beforeEach(() => start());
 afterEach(() => plane.stop());
 
 const create = (name: string) =>
@@ -74,4 +75,47 @@ test("a deleted namespace goes with all its content; what holds it up is reporte
     body: { metadata: { finalizers: null } },
   });
   await passes(() => expect(plane.api.all(namespaces)).toHaveLength(0));
+});
+
+test("with its gate nothing goes before the last pod", async () => {
+  await plane.stop();
+  await start({ featureGates: { OrderedNamespaceDeletion: true } });
+  await create("c");
+  await plane.client
+    .resource(configMaps)
+    .create({ metadata: { name: "kept", namespace: "c" } });
+  const pod = testPod("p");
+  await plane.client.resource(pods).create({
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      namespace: "c",
+      finalizers: ["test/hold"],
+    },
+    spec: { ...pod.spec, nodeName: "n" },
+  });
+  await plane.client.resource(namespaces).delete("c");
+  await passes(async () => {
+    const { status } = await plane.client.resource(namespaces).get("c");
+    expect(status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: "NamespaceContentRemaining",
+        message: "Some resources are remaining: pods. has 1 resource instances",
+      }),
+    );
+  });
+  expect(plane.api.all(configMaps)).toContainEqual(
+    expect.objectContaining({
+      metadata: expect.objectContaining({ name: "kept" }) as object,
+    }),
+  );
+  await plane.client.resource(pods).patch("p", "c", {
+    type: "merge",
+    body: { metadata: { finalizers: null } },
+  });
+  await plane.client.resource(pods).delete("p", "c", { gracePeriodSeconds: 0 });
+  await passes(async () => {
+    const { items } = await plane.client.resource(namespaces).list({});
+    expect(items.map(({ metadata }) => metadata.name)).not.toContain("c");
+  });
 });
