@@ -16,14 +16,35 @@ interface ServerCondition {
   readonly livezGrace: boolean;
 }
 
-/** The reference's names of what is done once at the start. */
+/** The reference's names of what is done once at the start, in its order: all of it is done when the server has started. */
 const hooks = [
-  "start-system-namespaces-controller",
-  "rbac/bootstrap-roles",
-  "scheduling/bootstrap-system-priority-classes",
-  "priority-and-fairness-config-producer",
-  "bootstrap-controller",
-].map((name) => `poststarthook/${name}`);
+  ...[
+    "start-apiserver-admission-initializer",
+    "generic-apiserver-start-informers",
+    "priority-and-fairness-config-consumer",
+    "priority-and-fairness-filter",
+    "storage-object-count-tracker-hook",
+    "start-apiextensions-informers",
+    "start-apiextensions-controllers",
+    "crd-informer-synced",
+    "start-system-namespaces-controller",
+    "start-cluster-authentication-info-controller",
+    "start-service-ip-repair-controllers",
+    "rbac/bootstrap-roles",
+    "scheduling/bootstrap-system-priority-classes",
+    "priority-and-fairness-config-producer",
+    "bootstrap-controller",
+    "start-kube-aggregator-informers",
+    "apiservice-status-local-available-controller",
+    "apiservice-status-remote-available-controller",
+    "apiservice-registration-controller",
+    "apiservice-discovery-controller",
+    "kube-apiserver-autoregistration",
+    "apiservice-openapi-controller",
+    "apiservice-openapiv3-controller",
+  ].map((name) => `poststarthook/${name}`),
+  "autoregister-completion",
+];
 const ok = (): Promise<void> => Promise.resolve();
 
 function unless(problem: string | Error | undefined | false) {

@@ -144,6 +144,22 @@ describe("shutdown", () => {
     await stopped;
   });
 
+  it("names what is done at the start as the reference does", async () => {
+    const { call } = await start({});
+    for (const path of ["/healthz", "/livez", "/readyz"]) {
+      const { text } = await call("GET", `${path}?verbose`);
+      for (const name of [
+        "poststarthook/start-apiserver-admission-initializer",
+        "poststarthook/crd-informer-synced",
+        "poststarthook/apiservice-openapi-controller",
+        "autoregister-completion",
+      ])
+        expect(text).toContain(`[+]${name} ok\n`);
+    }
+    const one = await call("GET", "/readyz/autoregister-completion");
+    expect([one.status, one.text]).toEqual([200, "ok"]);
+  });
+
   it("answers 429 until what is in flight has finished", async () => {
     const { plugin, open } = gate();
     const { server, call } = await start({
