@@ -388,10 +388,10 @@ const tables: readonly SpecifiedTable[] = [
 /** States that the tables can't know. Keys: program, space, first option of the row. */
 const exceptions: Readonly<Record<string, string>> = {
   "orbitctl patch kustomize": "not yet: refused with a message",
-  "orbit apiserver feature-gates": "partly: those of what is built",
+  "orbit apiserver feature-gates": "works; unbuilt ones are refused by name",
   "orbit apiserver enable-admission-plugins":
     "partly: plugins that are not built are refused by name",
-  "orbit agent feature-gates": "partly: those of what is built",
+  "orbit agent feature-gates": "works; unbuilt ones are refused by name",
   "orbit agent fail-swap-on":
     "works; cgroup v1 is refused only when `--fail-cgroupv1` is given; `orbit server` asks for neither by itself",
   "orbit controller-manager namespace-sync-period":

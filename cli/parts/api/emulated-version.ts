@@ -3,6 +3,7 @@
 import gates from "../../../api/facts/feature-gates.json";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
+import { unbuiltGates } from "../../options/unbuilt-gates.ts";
 
 export type EmulatedVersion = "1.31" | "1.32";
 
@@ -121,6 +122,8 @@ export function featureGatesOf(
       fail(
         `cannot set feature gate ${name} to ${on}, feature is locked to ${gate.on}`,
       );
+    if (on && unbuiltGates.has(name))
+      fail(`cannot set feature gate ${name} to true, it is not supported`);
     if (gate.stage === "ga" || gate.stage === "deprecated")
       warn(
         `Setting ${gate.stage === "ga" ? "GA" : "deprecated"} feature gate ${name}=${on}. It will be removed in a future release.`,
@@ -130,7 +133,7 @@ export function featureGatesOf(
   for (const name of Object.keys(gates)) {
     const gate = gateOf(name, version);
     const on = gate && wholeStages.get(gate.stage);
-    if (on !== undefined) chosen[name] ??= on;
+    if (on !== undefined) chosen[name] ??= on && !unbuiltGates.has(name);
   }
   return chosen;
 }

@@ -8,6 +8,7 @@ import {
   featureGatesOf,
   gatesOfPart,
 } from "../../../cli/parts/api/emulated-version.ts";
+import { unbuiltGates } from "../../../cli/options/unbuilt-gates.ts";
 import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { chosenCatalogue } from "../../../cli/parts/api/runtime-config.ts";
 
@@ -88,6 +89,19 @@ test("AllAlpha and AllBeta leave what is set itself alone", () => {
   expect(all["StorageVersionMigrator"]).toBe(true);
   expect(all["WatchList"]).toBeUndefined();
   expect(gates("AllBeta=false")["WatchList"]).toBe(false);
+});
+
+test("a gate whose feature is not built can't be turned on, and stays off with its stage", () => {
+  for (const [name, value] of Object.entries(
+    gates("AllAlpha=true,AllBeta=true"),
+  ))
+    expect([name, value]).toEqual([name, !unbuiltGates.has(name)]);
+  for (const name of unbuiltGates) {
+    expect(() => gates(`${name}=true`)).toThrow(
+      `cannot set feature gate ${name} to true, it is not supported`,
+    );
+    expect(gates(`${name}=false`)).toEqual({ [name]: false });
+  }
 });
 
 test("1.31 serves nothing that came with 1.32, whatever is asked for", () => {
