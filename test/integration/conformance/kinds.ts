@@ -12,6 +12,8 @@ export interface KindCase {
   fields: Json;
   /** Written by PATCH to /status, and looked for afterwards. */
   status?: Json;
+  /** A write of status changes nothing of the metadata. */
+  statusIsAll?: boolean;
 }
 
 const template = {
@@ -438,6 +440,7 @@ export const kinds: readonly KindCase[] = [
         source: { persistentVolumeName: "pv" },
       },
     },
+    statusIsAll: true,
     status: { attached: true },
   },
   {
@@ -503,6 +506,7 @@ export const kinds: readonly KindCase[] = [
         ],
       },
     },
+    statusIsAll: true,
     status: {
       conditions: [
         {
@@ -530,6 +534,7 @@ export const kinds: readonly KindCase[] = [
         },
       },
     },
+    statusIsAll: true,
     status: {
       conditions: [
         {
@@ -548,6 +553,7 @@ export const kinds: readonly KindCase[] = [
     resource: "validatingadmissionpolicies",
     namespaced: false,
     fields: { spec: webhookPolicySpec },
+    statusIsAll: true,
     status: {
       observedGeneration: 1,
       conditions: [
