@@ -23,6 +23,12 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Clocks of machines differ by that much at most: a time further ahead was written before the clock was set back, and
+ * nothing may wait until it comes again.
+ */
+export const clockToleranceMs = 60_000;
+
 /** RFC 3339 with whole seconds in UTC, the form of metadata timestamps: `2006-01-02T15:04:05Z`. */
 export function formatTime(epochMs: number): string {
   const second = Math.floor(epochMs / 1000);

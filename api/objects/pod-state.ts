@@ -1,4 +1,5 @@
 // What a pod's status says: active, ready, available.
+import { clockToleranceMs } from "../clock.ts";
 import type { Pod, PodCondition } from "../types/core-v1.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
 
@@ -19,9 +20,6 @@ export function podReadyCondition(pod: Pod): PodCondition | undefined {
 export function isPodReady(pod: Pod): boolean {
   return isConditionTrue(pod.status?.conditions, "Ready");
 }
-
-/** Clocks of machines differ by that much at most. */
-const clockToleranceMs = 60_000;
 
 /** Ready for at least minReadySeconds. */
 export function isPodAvailable(

@@ -1,5 +1,6 @@
 // What a CronJob wants at a moment, as functions of it, its Jobs and the time: its status, the Jobs that are beyond the
 // history limits, and whether a Job is due. Nothing here writes.
+import { clockToleranceMs } from "../../api/clock.ts";
 import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
 import { hasCondition, isFinished } from "../job/job-conditions.ts";
 import type { PlannedEvent } from "../workloads/planned-event.ts";
@@ -84,9 +85,6 @@ interface DuePlan {
       }
     | undefined;
 }
-
-/** Clocks of machines differ by that much at most. */
-const clockToleranceMs = 10_000;
 
 /** From when on times are due: the last one that was, or the CronJob's creation. */
 export function dueFromMs({ metadata, status }: CronJob): number {

@@ -3,7 +3,7 @@
 //
 // Order of the writes: pods first; then, when pods have ended, the status with their uids (`pending`); then their
 // finalizers go; then the status with their number. So a pod is counted exactly once, whenever the controller is cut off.
-import { formatTime } from "../../api/clock.ts";
+import { clockToleranceMs, formatTime } from "../../api/clock.ts";
 import { isPodReady } from "../../api/objects/pod-state.ts";
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Job, JobStatus } from "../../api/types/batch-v1.ts";
@@ -102,15 +102,12 @@ function startOf(
   };
 }
 
-/** Clocks of machines differ by that much at most. */
-const clockToleranceMs = 60_000;
-
 /** Milliseconds until a failed pod may be replaced; 0 or less: now. */
 function failureWaitMs(tally: Tally, nowMs: number): number {
   // A failure in the future was before the clock was set back: it does not hold up those that came since.
-  const lastFailureMs = Math.max(
+  const lastFailureMs = tally.failureTimesMs.reduce(
+    (last, ms) => (ms <= nowMs + clockToleranceMs ? Math.max(last, ms) : last),
     0,
-    ...tally.failureTimesMs.filter((ms) => ms <= nowMs + clockToleranceMs),
   );
   if (tally.failed === 0 || lastFailureMs === 0) return 0;
   return lastFailureMs + backoffMs(failureBackoff, tally.failed - 1) - nowMs;
