@@ -116,7 +116,12 @@ export const initializers: readonly Initializer[] = [
     name: "namespace-controller",
     alias: "namespace",
     account: "namespace-controller",
-    create: createNamespaceController,
+    create: (context, discovery) =>
+      createNamespaceController(
+        context,
+        discovery,
+        isOn(context, "OrderedNamespaceDeletion"),
+      ),
   },
   {
     name: "deployment-controller",

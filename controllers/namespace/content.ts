@@ -49,13 +49,11 @@ export async function deleteContent(
     Promise.all(
       some.map((resource) => deleteAll(client, resource, namespace, report)),
     );
-  if (podsFirst) {
-    await deleteOf(deletable.filter(isPods));
-    if (report.remaining.size > 0) return report;
-  }
-  await deleteOf(
-    podsFirst ? deletable.filter((one) => !isPods(one)) : deletable,
-  );
+  const first = podsFirst ? deletable.filter(isPods) : [];
+  await deleteOf(first);
+  // A pod that could not be deleted runs on: what protects it stays.
+  if (report.remaining.size + report.deletionErrors.length === 0)
+    await deleteOf(deletable.filter((one) => !first.includes(one)));
   return report;
 }
 

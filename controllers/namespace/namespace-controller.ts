@@ -18,6 +18,8 @@ const finalizer = "kubernetes";
 export function createNamespaceController(
   context: ControllerContext,
   discovery: Discovery,
+  /** The gate OrderedNamespaceDeletion: see content.ts. */
+  podsFirst: boolean,
 ): Controller {
   const { client, clock } = context;
   const informer = client.informer(namespaces);
@@ -40,7 +42,7 @@ export function createNamespaceController(
       discovery,
       name,
       Date.parse(namespace.metadata.deletionTimestamp),
-      context.options.featureGates?.["OrderedNamespaceDeletion"] ?? false,
+      podsFirst,
     );
     const updated = await writeConditions(name, report);
     if (!updated) return;

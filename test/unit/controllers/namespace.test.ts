@@ -1,10 +1,14 @@
+import { ApiError } from "../../../api/errors.ts";
 import type { ConfigMap, Namespace } from "../../../api/types/core-v1.ts";
+import type { Client } from "../../../client/client.ts";
 import {
   configMaps,
   namespaces,
   pods,
   serviceAccounts,
 } from "../../../client/resources.ts";
+import { deleteContent } from "../../../controllers/namespace/content.ts";
+import type { Discovery } from "../../../controllers/discovery/resource-discovery.ts";
 import {
   passes,
   startControlPlane,
@@ -118,4 +122,38 @@ test("with its gate nothing goes before the last pod", async () => {
     const { items } = await plane.client.resource(namespaces).list({});
     expect(items.map(({ metadata }) => metadata.name)).not.toContain("c");
   });
+});
+
+test("nothing else goes while a pod can't be deleted", async () => {
+  await create("d");
+  await plane.client
+    .resource(configMaps)
+    .create({ metadata: { name: "kept", namespace: "d" } });
+  const deletable = { namespaced: true, verbs: ["list", "delete"] };
+  const discovery = {
+    resources: () =>
+      Promise.resolve({
+        resources: [pods, configMaps].map((one) => ({ ...one, ...deletable })),
+        failures: [],
+      }),
+  } as unknown as Discovery;
+  const withoutPods = {
+    resource: (one: typeof pods) =>
+      one.resource === "pods"
+        ? {
+            list: () =>
+              Promise.reject(
+                new ApiError({ code: 500, message: "no pods today" }),
+              ),
+          }
+        : plane.client.resource(one),
+  } as unknown as Client;
+  const content = (podsFirst: boolean) =>
+    deleteContent(withoutPods, discovery, "d", Date.now(), podsFirst);
+  expect((await content(true)).deletionErrors).toEqual(["no pods today"]);
+  const kept = () =>
+    plane.api.all<ConfigMap>(configMaps).map(({ metadata }) => metadata.name);
+  expect(kept()).toContain("kept");
+  await content(false);
+  expect(kept()).not.toContain("kept");
 });
