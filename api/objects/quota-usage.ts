@@ -9,6 +9,10 @@ import {
 import type { AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
 
+/** Quotas count events in neither of their groups, as the reference. */
+export const areEvents = (group: string, resource: string): boolean =>
+  resource === "events" && (group === "" || group === "events.k8s.io");
+
 export type Usage = Record<string, string>;
 
 /** Counted by their plain names, beside `count/<resource>`. */

@@ -1,5 +1,6 @@
 // Which resource's objects a name in a quota counts, as `group/resource`: `count/deployments.apps` → apps/deployments,
 // `limits.cpu` → /pods. Undefined for a name that counts nothing.
+import { areEvents } from "../../api/objects/quota-usage.ts";
 
 const PLAIN = new Set([
   "pods",
@@ -13,11 +14,7 @@ const PLAIN = new Set([
 
 export function countedResource(name: string): string | undefined {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
-  // The reference never counts events, in neither of their groups.
-  if (
-    counted?.[1] === "events" &&
-    /^(events\.k8s\.io)?$/.test(counted[2] ?? "")
-  )
+  if (counted && areEvents(counted[2] ?? "", counted[1] ?? ""))
     return undefined;
   if (counted) return `${counted[2] ?? ""}/${counted[1]}`;
   if (PLAIN.has(name)) return `/${name}`;

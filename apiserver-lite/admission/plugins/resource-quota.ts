@@ -12,6 +12,7 @@ import { requireCovering, type LimitedResource } from "./quota-limits.ts";
 import { isResize, nameOf } from "./requests.ts";
 import {
   addUsage,
+  areEvents,
   isFinished,
   usageBeyond,
   usageOf,
@@ -49,7 +50,7 @@ export function createResourceQuota(
       if (
         namespace === "" ||
         !object ||
-        isEvent(resource) ||
+        areEvents(resource.group, resource.resource) ||
         !(isResize(attributes) || isCounted(attributes))
       )
         return;
@@ -92,13 +93,6 @@ export function createResourceQuota(
     },
   };
 }
-
-/** Quotas never count them. */
-const isEvent = ({
-  group,
-  resource,
-}: AdmissionAttributes["resource"]): boolean =>
-  resource === "events" && (group === "" || group === "events.k8s.io");
 
 function isCounted(attributes: AdmissionAttributes): boolean {
   return (
