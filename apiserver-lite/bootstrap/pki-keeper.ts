@@ -1,7 +1,7 @@
 // Watches over the cluster's certificates while the server runs: loads them again when the first is due, when the clock
-// was set back to before they are valid, and when the host has new names or addresses. One timer looks at the names and addresses each 10 s (Node reports no change;
-// looking costs microseconds, or milliseconds with hundreds of interfaces), and at the files only when one is new or the
-// first certificate is due.
+// was set back to before they are valid, and when the host has new names or addresses. One timer looks at the names and
+// addresses each 10 s (Node reports no change; looking costs microseconds, or milliseconds with hundreds of interfaces),
+// and at the files only when one is new or the first certificate is due.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import {

@@ -1,7 +1,7 @@
-// How fast a tenant that floods gets on while others ask as well. Every request it is served fills the nursery and keeps
-// the processor from the others' turns, so that with all of the loop's idle time for the flood a collection, or a turn of
-// its requests, is nearly always in the way of another's GET. A tenant that is alone is not paced, nor one that sends some hundred
-// requests at once, as a client does that starts its informers.
+// How fast a tenant that floods gets on while others ask as well. Every request it is served fills the nursery and
+// keeps the processor from the others' turns, so that with all of the loop's idle time for the flood a collection, or
+// a turn of its requests, is nearly always in the way of another's GET. A tenant that is alone is not paced, nor one
+// that sends some hundred requests at once, as a client does that starts its informers.
 //
 // Invariants: costs one comparison a request; without others no lane is paced.
 

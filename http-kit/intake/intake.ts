@@ -1,14 +1,14 @@
-// Whose connections are read. What thousands of connections send at once is decrypted and parsed before anything behind the
-// listener can be fair; so a tenant that sends more than is served is left unread for a moment, and its bytes wait in
+// Whose connections are read. What thousands of connections send at once is decrypted and parsed before anything behind
+// the listener can be fair; so a tenant that sends more than is served is left unread for a moment, and its bytes wait in
 // the kernel, where they cost nothing. Connections belong to a lane: that of the user authenticated last on them, or of
 // their address. A lane is held (none of its connections is read) when too many of its requests came in one turn of the
 // loop, or wait to begin. Held connections are read again, the longest held first, as its requests begin; after
 // `maxHoldMs` in any case, so that limits and refusals of those who wait for seats stay what they are. New connections,
 // whose handshakes are the dearest, begin one a turn, addresses in turn.
 //
-// One read of an HTTP/2 connection may bring a hundred requests. Who sends them, what they ask for and whether there is a
-// seat takes six times as long as to read them, so only a few of a lane are handed on in the turn in which they come; the
-// others follow a few a turn, in their order.
+// One read of an HTTP/2 connection may bring a hundred requests. Who sends them, what they ask for and whether there is
+// a seat takes six times as long as to read them, so only a few of a lane are handed on in the turn in which they come;
+// the others follow a few a turn, in their order.
 //
 //   lane "loud", 1,000 connections, 8 requests begin in a turn: 64 are parsed and wait, 936 connections are held; each
 //   turn 8 begin and 8 connections are read. A request of lane "quiet" is read in the turn in which it comes.
@@ -25,7 +25,7 @@ import { FloodPace } from "./flood-pace.ts";
 import { Lane, maxOfLane, type Arriving } from "./lane.ts";
 import { readingHandleOf, type ReadingHandle } from "./reading-handle.ts";
 
-/** Requests that are handed on in one turn, those of a lane as they come and those of all lanes from before: as many begin. */
+/** Requests that are handed on in one turn, of a lane as they come and of all lanes from before: as many begin. */
 const passedATurn = 8;
 /** Connections that are read again in one turn. */
 const releasedATurn = 8;
@@ -45,7 +45,10 @@ export class Intaken extends Listed {
     super();
   }
 
-  /** A request of the connection came. It is handed on now or later. @param tenant of its last request; undefined: not known */
+  /**
+   * A request of the connection came. It is handed on now or later.
+   * @param tenant of its last request; undefined: not known
+   */
   arrived(request: Arriving, tenant: string | undefined): void {
     this.intake.arrived(this, request, tenant);
   }

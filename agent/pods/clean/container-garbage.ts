@@ -1,11 +1,11 @@
 // Removes ended containers: beyond what may be kept on the whole node, and, when the disk is short, all of pods that are
 // over. Invariants: the newest container of a name of a pod that is not over stays, as its restarts are counted by it;
 // static pods keep theirs, because without them an agent that starts again would run such a pod once more.
-import { isOldEnough } from "./container-age.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
+import { isOldEnough } from "./container-age.ts";
 
 interface ContainerGarbageOptions {
   readonly runtime: Pick<Runtime, "removeContainer">;

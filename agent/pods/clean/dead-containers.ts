@@ -1,12 +1,12 @@
 // Keeps only so many ended containers of each name of a pod, and no stopped sandbox that has none. Works beside the
 // pod's passes: a failure is logged and the next start of a container tries again.
-import { isOldEnough } from "./container-age.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 import { podDescription } from "../shape/labels.ts";
+import { isOldEnough } from "./container-age.ts";
 
 export interface DeadContainersContext {
   readonly runtime: Pick<Runtime, "removeContainer" | "removePodSandbox">;
