@@ -43,10 +43,20 @@ export interface Authorizer {
 }
 
 /** Checks a bearer token or a verified client certificate; undefined: not mine. Rejects when it is mine and bad. */
+/** What authentication finds out about a request beside its user. */
+export interface AuthenticationRemarks {
+  /** For the audit log. */
+  annotate(name: string, value: string): void;
+  /** For the client, as a Warning header. */
+  warn(text: string): void;
+}
+
 export interface TokenAuthenticator {
+  /** @param remarks of the request that the token came with; undefined: it is looked at once more, and not counted */
   authenticateToken(
     token: string,
     audiences?: readonly string[],
+    remarks?: AuthenticationRemarks,
   ): Promise<UserInfo | undefined>;
 }
 

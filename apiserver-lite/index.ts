@@ -58,6 +58,7 @@ export {
 export { DEFAULT_ISSUER } from "./authentication/service-account/claims.ts";
 export { LastUsedLabels } from "./authentication/service-account/last-used-labels.ts";
 export { LegacyTokenAuthenticator } from "./authentication/service-account/legacy-token-authenticator.ts";
+export { TokenMetrics } from "./authentication/service-account/token-metrics.ts";
 export { ServiceAccountAuthenticator } from "./authentication/service-account/token-authenticator.ts";
 export { createTokenSubresource } from "./authentication/service-account/token-request.ts";
 export {

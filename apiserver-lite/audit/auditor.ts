@@ -30,6 +30,8 @@ interface AuditedRequest {
   readonly info: RequestInfo;
   /** Undefined: authentication failed. */
   readonly user: UserInfo | undefined;
+  /** What authentication found out. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 /** For the metrics. */
@@ -80,7 +82,7 @@ export class AuditTrail {
   > & { agent: string };
   readonly #ref: Record<string, string> | undefined;
   readonly #receivedMs: number;
-  readonly #annotations: Record<string, string> = {};
+  readonly #annotations: Record<string, string>;
   #impersonated: object | undefined;
   #requestObject: unknown;
   #responseObject: unknown;
@@ -95,6 +97,7 @@ export class AuditTrail {
   ) {
     const { exchange, info, user } = request;
     const { headers, url, peer } = exchange;
+    this.#annotations = { ...request.annotations };
     this.longRunning = isLongRunning(info);
     this.#receivedMs = clock.now();
     const agent = headers["user-agent"] ?? "";

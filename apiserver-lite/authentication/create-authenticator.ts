@@ -1,6 +1,10 @@
 // The chain every request goes through: front proxy, client certificate, bearer token, anonymous. The first that knows
 // the request decides; one that finds its own credential bad answers 401 for all, as the reference does.
-import type { TokenAuthenticator, UserInfo } from "../../api/contracts.ts";
+import type {
+  AuthenticationRemarks,
+  TokenAuthenticator,
+  UserInfo,
+} from "../../api/contracts.ts";
 import { errors } from "../../api/errors.ts";
 import type {
   AuthenticationRequest,
@@ -43,8 +47,16 @@ export function createAuthenticator(
       ? options.anonymous
       : options.anonymous.includes(path);
 
-  const byToken = async (token: string): Promise<AuthenticationResult> => {
-    const user = await authenticateToken(options.tokens, token);
+  const byToken = async (
+    token: string,
+    remarks: AuthenticationRemarks | undefined,
+  ): Promise<AuthenticationResult> => {
+    const user = await authenticateToken(
+      options.tokens,
+      token,
+      undefined,
+      remarks,
+    );
     if (!user) throw errors.unauthorized();
     return authenticated({ user });
   };
@@ -52,7 +64,7 @@ export function createAuthenticator(
     request: AuthenticationRequest,
   ): AuthenticationResult | Promise<AuthenticationResult> => {
     const token = bearerToken(request);
-    if (token !== undefined) return byToken(token);
+    if (token !== undefined) return byToken(token, request.remarks);
     if (allowsAnonymous(request.path)) return { user: anonymous };
     throw errors.unauthorized();
   };
@@ -77,11 +89,16 @@ export async function authenticateToken(
   authenticators: readonly TokenAuthenticator[],
   token: string,
   audiences?: readonly string[],
+  remarks?: AuthenticationRemarks,
 ): Promise<UserInfo | undefined> {
   let failure: unknown;
   for (const authenticator of authenticators) {
     try {
-      const user = await authenticator.authenticateToken(token, audiences);
+      const user = await authenticator.authenticateToken(
+        token,
+        audiences,
+        remarks,
+      );
       if (user) return user;
     } catch (error) {
       failure ??= error;

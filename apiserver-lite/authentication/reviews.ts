@@ -18,7 +18,7 @@ export function createTokenReview({
   audiences,
 }: TokenReviewOptions): VirtualResource {
   return {
-    async create(object) {
+    async create(object, context) {
       const spec = (object["spec"] ?? {}) as {
         token?: string;
         audiences?: string[];
@@ -33,7 +33,7 @@ export function createTokenReview({
           : audiences;
       let user: UserInfo | undefined;
       try {
-        user = await authenticateToken(tokens, spec.token, asked);
+        user = await authenticateToken(tokens, spec.token, asked, context);
       } catch {
         user = undefined;
       }

@@ -1,11 +1,12 @@
 // A request over HTTP: the request itself, the exchange it came in, and what filters found out for its answer. One such
 // object goes through the filter chain (front/) to the delegate that answers it.
 import type { OutgoingHttpHeaders } from "node:http";
-import type { UserInfo } from "../../api/contracts.ts";
+import type { AuthenticationRemarks, UserInfo } from "../../api/contracts.ts";
 import type { BodyGate } from "../../http-kit/body.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import { RequestContext } from "../dispatch/request.ts";
 import type { Representation } from "./representation.ts";
+import { warningHeaders } from "./warnings.ts";
 
 /** What a request holds of the server's limits while it is worked on. */
 export interface HeldPlace extends BodyGate {
@@ -22,7 +23,10 @@ export interface HeldPlace extends BodyGate {
 /** What answers a request, by a response or, where it takes the offered upgrade, on the socket. */
 export type Handler = (request: HttpRequest) => void | Promise<void>;
 
-export class HttpRequest extends RequestContext {
+export class HttpRequest
+  extends RequestContext
+  implements AuthenticationRemarks
+{
   readonly startedMs = performance.now();
   /** Of the answer, whatever it will be: the filters' headers. */
   readonly headers: OutgoingHttpHeaders = {};
@@ -40,11 +44,25 @@ export class HttpRequest extends RequestContext {
   shown!: Representation;
   /** The text of an unexpected error. */
   panic: string | undefined;
+  /** What its audit trail begins with. */
+  annotations: Record<string, string> | undefined;
   #controller: AbortController | undefined;
 
   /** @param exchange where the answer goes; audit puts its own around it */
   constructor(public exchange: Exchange) {
     super(exchange.headers["user-agent"] ?? "");
+  }
+
+  annotate(name: string, value: string): void {
+    (this.annotations ??= {})[name] ??= value;
+  }
+
+  /** Also of answers that no resource gives. */
+  warn(text: string): void {
+    this.warnings.push(text);
+    (this.headers as Record<string, unknown>)["warning"] = warningHeaders(
+      this.warnings,
+    );
   }
 
   /** Answers with the filters' headers and these. */

@@ -1,7 +1,7 @@
 // The identity of a request's sender. An authenticator answers undefined for "not mine" and rejects for "mine, and bad"
 // (401).
 import type { IncomingHttpHeaders } from "node:http";
-import type { UserInfo } from "../../api/contracts.ts";
+import type { AuthenticationRemarks, UserInfo } from "../../api/contracts.ts";
 
 export interface AuthenticationRequest {
   readonly headers: IncomingHttpHeaders;
@@ -13,6 +13,7 @@ export interface AuthenticationRequest {
   /** What the client sent beside it, in DER. */
   readonly clientChain?: readonly Buffer[] | undefined;
   readonly remoteAddress: string;
+  readonly remarks?: AuthenticationRemarks;
 }
 
 export interface AuthenticationResult {

@@ -2,7 +2,11 @@
 // and the object the token is bound to are still the same ones.
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../api/clock.ts";
-import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
+import type {
+  AuthenticationRemarks,
+  TokenAuthenticator,
+  UserInfo,
+} from "../../../api/contracts.ts";
 import { errors } from "../../../api/errors.ts";
 import type { StateReader } from "../../resources/state.ts";
 import {
@@ -14,6 +18,7 @@ import {
 } from "./claims.ts";
 import { peekClaims } from "../../../api/pki/jwt.ts";
 import { type PublicKeys, verifiedClaims } from "./public-keys.ts";
+import type { TokenMetrics } from "./token-metrics.ts";
 
 interface ServiceAccountAuthenticatorOptions {
   readonly issuers: readonly string[];
@@ -22,6 +27,7 @@ interface ServiceAccountAuthenticatorOptions {
   readonly audiences: readonly string[];
   readonly state: StateReader;
   readonly clock: Clock;
+  readonly metrics?: TokenMetrics;
 }
 
 /** After an object's deletion was asked for, its tokens are good this much longer. */
@@ -43,22 +49,42 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   authenticateToken(
     token: string,
     audiences = this.#options.audiences,
+    remarks?: AuthenticationRemarks,
   ): Promise<UserInfo | undefined> {
     const known = this.#verified.get(token);
-    if (known) return this.#answer(known, audiences);
+    if (known) return this.#answer(known, audiences, remarks);
     if (!this.#isMine(token)) return Promise.resolve(undefined);
     const payload = verifiedClaims(token, this.#options.keys);
     return payload instanceof Promise
-      ? payload.then((late) => this.#answer(this.#read(token, late), audiences))
-      : this.#answer(this.#read(token, payload), audiences);
+      ? payload.then((late) =>
+          this.#answer(this.#read(token, late), audiences, remarks),
+        )
+      : this.#answer(this.#read(token, payload), audiences, remarks);
   }
 
   #answer(
     claims: ServiceAccountClaims | undefined,
     audiences: readonly string[],
+    remarks: AuthenticationRemarks | undefined,
   ): Promise<UserInfo> {
     const user = claims && this.#userOf(claims, audiences);
-    return user ? Promise.resolve(user) : Promise.reject(errors.unauthorized());
+    if (!user) return Promise.reject(errors.unauthorized());
+    if (remarks) this.#remark(claims, remarks);
+    return Promise.resolve(user);
+  }
+
+  /** A token that lives longer than was asked, for clients that never read their file again, may be past that time. */
+  #remark(claims: ServiceAccountClaims, remarks: AuthenticationRemarks): void {
+    const { warnafter } = claims["kubernetes.io"];
+    if (!warnafter) return;
+    const late = Math.floor(this.#options.clock.now() / 1000) - warnafter;
+    const isStale = this.#options.clock.now() > warnafter * 1000;
+    this.#options.metrics?.projected(isStale);
+    if (isStale)
+      remarks.annotate(
+        "authentication.k8s.io/stale-token",
+        `subject: ${claims.sub}, seconds after warning threshold: ${late}`,
+      );
   }
 
   /** The audiences of those asked for that the token is meant for. The token has been authenticated. */

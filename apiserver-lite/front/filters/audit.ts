@@ -49,8 +49,8 @@ export function auditFilter(auditor: Auditor | undefined): Filter {
   };
 }
 
-function begun({ exchange, headers, info }: HttpRequest) {
-  return { exchange, auditId: String(headers["audit-id"]), info };
+function begun({ exchange, headers, info, annotations }: HttpRequest) {
+  return { exchange, auditId: String(headers["audit-id"]), info, annotations };
 }
 
 function refuseUnrecorded({ exchange, headers }: HttpRequest): void {

@@ -56,6 +56,7 @@ export function authenticationFilter(
         clientCertificate: peer.clientCertificate,
         clientChain: peer.clientChain,
         remoteAddress: peer.remoteAddress,
+        remarks: request,
       });
       return found instanceof Promise
         ? found.then((user) => identified(request, user, beganMs))

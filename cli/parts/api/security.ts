@@ -1,40 +1,22 @@
 // Who may come in and what they may do: authentication, authorization, the review resources and ServiceAccount tokens of
 // an API server, made from its options and the cluster's PKI.
 import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
-import type { Clock } from "../../../api/clock.ts";
-import {
-  JwtSigner,
-  type TokenSigner,
-  verificationKey,
-} from "../../../api/pki/jwt.ts";
-import { publicKeyPem } from "../../../api/pki/keys.ts";
-import type { Logger } from "pino";
 import {
   type AdmissionPlugin,
-  BootstrapTokenAuthenticator,
   type ClusterPki,
-  type ClusterState,
   createAccessReview,
   createAuthenticator,
   createEscalationCheck,
   createRulesReview,
   createTokenReview,
-  createTokenSubresource,
-  DEFAULT_ISSUER,
-  type ExternalSigner,
   fixedKeys,
-  LastUsedLabels,
-  LegacyTokenAuthenticator,
   NodeAuthorizer,
-  parseTokenFile,
   type PublicKeys,
   RbacAuthorizer,
   reconcileBootstrapPolicy,
   type ResourceStrategy,
   RoleAggregator,
   selfSubjectReview,
-  ServiceAccountAuthenticator,
-  StaticTokenAuthenticator,
 } from "../../../apiserver-lite/index.ts";
 import type { RequestAuthenticator } from "../../../http-kit/authentication/authenticator.ts";
 import {
@@ -44,29 +26,10 @@ import {
 import { RequestHeaderAuthenticator } from "../../../http-kit/authentication/request-header.ts";
 import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import type { Transport } from "../../../client/transport.ts";
-import { apiAudiences, type RemoteAccess } from "./remote-access.ts";
+import { createTokens, type TokenOptions } from "./authentication/tokens.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { UsageError } from "../../options/table.ts";
-import {
-  readAuthorityFile,
-  readKeyFile,
-  readOptionFile,
-} from "../option-files.ts";
-
-interface SecurityOptions {
-  values: OptionValues;
-  /** The cluster's own; without it (orbit apiserver) the option files are all there is. */
-  pki: ClusterPki | undefined;
-  /** Who else decides, and the authorizers in their order. */
-  remote: RemoteAccess;
-  /** Signs tokens in place of a key of this server's. */
-  externalSigner: ExternalSigner | undefined;
-  /** Attached before the first request. */
-  state: ClusterState;
-  clock: Clock;
-  logger: Logger;
-}
+import { readAuthorityFile } from "../option-files.ts";
 
 export interface Security {
   readonly authenticator: RequestAuthenticator;
@@ -142,100 +105,13 @@ export function requestHeaderOf(
   };
 }
 
-/** Keys and names of service account tokens. */
-interface TokenIdentity {
-  /** The first signs, all are accepted. */
-  readonly issuers: readonly string[];
-  readonly audiences: readonly string[];
-  readonly signer: TokenSigner | undefined;
-  /** Undefined: no token is accepted. */
-  readonly keys: PublicKeys | undefined;
-}
-
-function tokenIdentity(options: SecurityOptions): TokenIdentity {
-  const { values, externalSigner } = options;
-  const given = values.list("service-account-issuer");
-  return {
-    issuers: given.length > 0 ? given : [DEFAULT_ISSUER],
-    audiences: apiAudiences(values),
-    ...(externalSigner
-      ? { signer: externalSigner, keys: externalSigner.keys }
-      : ownTokenKeys(options)),
-  };
-}
-
-function ownTokenKeys({
-  values,
-  pki,
-}: SecurityOptions): Pick<TokenIdentity, "signer" | "keys"> {
-  const signingFile = values.optionalText("service-account-signing-key-file");
-  const signingKey = signingFile
-    ? readKeyFile("service-account-signing-key-file", signingFile, "private")
-    : pki?.serviceAccountKey;
-  const keyFiles = values.list("service-account-key-file");
-  if (signingFile && keyFiles.length === 0)
-    throw new UsageError(
-      "--service-account-signing-key-file needs --service-account-key-file",
-    );
-  const own = signingKey ? [publicKeyPem(signingKey)] : [];
-  const keys = keyFiles.map((file) =>
-    readKeyFile("service-account-key-file", file, "public"),
-  );
-  const verifying = keys.length > 0 ? keys : own;
-  return {
-    signer: signingKey ? new JwtSigner(signingKey) : undefined,
-    keys:
-      verifying.length > 0
-        ? fixedKeys(verifying.map((key) => verificationKey(key)))
-        : undefined,
-  };
-}
-
-function staticTokens(values: OptionValues): TokenAuthenticator[] {
-  const file = values.optionalText("token-auth-file");
-  if (!file) return [];
-  const text = readOptionFile("token-auth-file", file);
-  try {
-    return [new StaticTokenAuthenticator(parseTokenFile(text, file))];
-  } catch (error) {
-    throw new UsageError(`--token-auth-file: ${(error as Error).message}`);
-  }
-}
-
-/** In the order in which they are asked. */
-function tokenAuthenticators(
-  { values, remote, state, clock }: SecurityOptions,
-  { issuers, audiences, keys }: TokenIdentity,
-  lastUsed: LastUsedLabels,
-): TokenAuthenticator[] {
-  const ofAccounts = keys && { issuers, keys, audiences, state, clock };
-  return [
-    ...staticTokens(values),
-    ...(ofAccounts
-      ? [
-          // First: it knows the tokens it has seen, where the next one would read the claims of each.
-          new ServiceAccountAuthenticator(ofAccounts),
-          new LegacyTokenAuthenticator({
-            ...ofAccounts,
-            lookup: values.flag("service-account-lookup"),
-            noteUse: lastUsed.note.bind(lastUsed),
-          }),
-        ]
-      : []),
-    ...(values.flag("enable-bootstrap-token-auth")
-      ? [new BootstrapTokenAuthenticator(state, clock)]
-      : []),
-    ...remote.tokens,
-  ];
-}
-
 /** Whether requests without credentials pass: on every path, on these, or on none. */
 function anonymousAccess({
   values,
   pki,
   remote,
   logger,
-}: SecurityOptions): boolean | readonly string[] {
+}: TokenOptions): boolean | readonly string[] {
   const everything = remote.authorizers.types.has("AlwaysAllow");
   const anonymous =
     remote.anonymous ??
@@ -263,7 +139,7 @@ interface Authorization {
 function authorization({
   remote: { authorizers },
   state,
-}: SecurityOptions): Authorization {
+}: TokenOptions): Authorization {
   const { types } = authorizers;
   const roles = new RbacAuthorizer(state);
   const node = types.has("Node") ? new NodeAuthorizer(state) : undefined;
@@ -301,25 +177,7 @@ function reviewStrategies(
   };
 }
 
-/** serviceaccounts/token; undefined without anything to sign with. */
-function tokenSubresource(
-  { values, externalSigner }: SecurityOptions,
-  { issuers, audiences, signer }: TokenIdentity,
-): ReturnType<typeof createTokenSubresource> | undefined {
-  if (!signer) return undefined;
-  const maxSeconds =
-    externalSigner?.maxExpirationSeconds ??
-    values.number("service-account-max-token-expiration") / 1000;
-  return createTokenSubresource({
-    issuer: issuers[0]!,
-    ...{ signer, audiences },
-    extendsToMaximum: externalSigner !== undefined,
-    extendExpiration: values.flag("service-account-extend-token-expiration"),
-    ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),
-  });
-}
-
-export function createSecurity(options: SecurityOptions): Security {
+export function createSecurity(options: TokenOptions): Security {
   const { values, pki, state, clock, logger } = options;
   const { clientCa, headerCa } = clientAuthorities(values, pki);
   const verifier = clientCa
@@ -332,28 +190,27 @@ export function createSecurity(options: SecurityOptions): Security {
       ...header,
       verifier: new ClientCertificateVerifier(header.authority, clock),
     });
-  const identity = tokenIdentity(options);
-  const lastUsed = new LastUsedLabels(logger);
-  const tokenChain = tokenAuthenticators(options, identity, lastUsed);
+  const tokens = createTokens(options);
+  const { identity, lastUsed } = tokens;
   const authenticator = createAuthenticator({
     ...(requestHeader ? { requestHeader } : {}),
     ...(verifier
       ? { clientCertificate: new ClientCertificateAuthenticator(verifier) }
       : {}),
-    tokens: tokenChain,
+    tokens: tokens.chain,
     anonymous: anonymousAccess(options),
   });
   const access = authorization(options);
   const { authorizer, roles, rbac, node } = access;
-  const reviews = reviewStrategies(tokenChain, identity.audiences, access);
-  const token = tokenSubresource(options, identity);
+  const reviews = reviewStrategies(tokens.chain, identity.audiences, access);
+  const token = tokens.subresource;
   let aggregator: RoleAggregator | undefined;
 
   return {
     authenticator,
     tokens: {
       async authenticateToken(bearer, wanted) {
-        for (const each of tokenChain) {
+        for (const each of tokens.chain) {
           const user = await each.authenticateToken(bearer, wanted);
           if (user) return user;
         }
@@ -385,7 +242,10 @@ export function createSecurity(options: SecurityOptions): Security {
       aggregator = new RoleAggregator({ state, transport, clock, logger });
       aggregator.start();
     },
-    families: () => verifier?.families() ?? [],
+    families: () => [
+      ...(verifier?.families() ?? []),
+      ...tokens.metrics.families(),
+    ],
     updatePki(renewed) {
       if (!values.optionalText("client-ca-file"))
         verifier?.setAuthorities(renewed.clusterCa.certificate);
