@@ -8,6 +8,7 @@ import { nodes } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { ControllerOptions } from "../options.ts";
 import { Reconciler } from "../reconciler.ts";
+import { NodeIpamMetrics } from "./node-ipam-metrics.ts";
 import { NodeRangePool } from "./node-ranges.ts";
 
 type NodeIpamOptions = NonNullable<ControllerOptions["nodeIpam"]>;
@@ -40,8 +41,13 @@ class NodeIpam {
     { clusterRanges, serviceRanges }: NodeIpamOptions,
   ) {
     this.#context = context;
+    const metrics = new NodeIpamMetrics(() => this.#pools);
+    context.metrics?.add("node-ipam", () => metrics.families());
     this.#pools = clusterRanges.map(
-      ({ cidr, nodeBits }) => new NodeRangePool(cidr, nodeBits),
+      ({ cidr, nodeBits }) =>
+        new NodeRangePool(cidr, nodeBits, (parts) =>
+          metrics.tried(cidr, parts),
+        ),
     );
     for (const range of serviceRanges)
       for (const pool of this.#pools) pool.occupy(range);

@@ -10,6 +10,8 @@ import {
 
 export class NodeRangePool {
   readonly family: AddressFamily;
+  /** Parts that were taken and given back since the start. */
+  readonly counts = { allocations: 0, releases: 0 };
   readonly #base: bigint;
   /** Bits of the addresses within a part. */
   readonly #hostBits: bigint;
@@ -22,6 +24,8 @@ export class NodeRangePool {
   constructor(
     readonly cidr: string,
     nodeBits: number,
+    /** Notified of how many parts were looked at to find a free one. */
+    private readonly tried?: (parts: number) => void,
   ) {
     const [address = "", bits = ""] = cidr.split("/");
     this.family = familyOf(address)!;
@@ -34,11 +38,23 @@ export class NodeRangePool {
     this.#taken = new Uint8Array(this.#free);
   }
 
+  /** How many parts there are, and how many nodes and others have. */
+  get size(): number {
+    return this.#taken.length;
+  }
+
+  get used(): number {
+    return this.size - this.#free;
+  }
+
   /** Undefined: all are taken. */
   take(): string | undefined {
     if (this.#free === 0) return undefined;
     const size = this.#taken.length;
-    while (this.#taken[this.#next] === 1) this.#next = (this.#next + 1) % size;
+    let tries = 1;
+    for (; this.#taken[this.#next] === 1; tries++)
+      this.#next = (this.#next + 1) % size;
+    this.tried?.(tries);
     const part = this.#next;
     this.#mark(part, 1);
     this.#next = (part + 1) % size;
@@ -58,6 +74,7 @@ export class NodeRangePool {
     if (this.#taken[part] === taken) return;
     this.#taken[part] = taken;
     this.#free += taken === 1 ? -1 : 1;
+    this.counts[taken === 1 ? "allocations" : "releases"]++;
   }
 
   #each(cidr: string, taken: 0 | 1): boolean {
