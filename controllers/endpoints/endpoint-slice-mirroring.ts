@@ -15,6 +15,7 @@ import {
   serviceIndex,
   serviceNameLabel,
 } from "./endpoint-slice-controller.ts";
+import { MirroringMetrics } from "./mirroring-metrics.ts";
 import { planSlices } from "./slice-plan.ts";
 import type { WantedGroup } from "./slice-plan.ts";
 
@@ -36,9 +37,11 @@ export function createEndpointSliceMirroringController(
     name: "endpointslice-mirroring-controller",
     context,
     concurrency: options.mirroringConcurrentServiceEndpointSyncs,
-    reconcile,
+    reconcile: (key) => metrics.timed(() => reconcile(key)),
   });
   const { queue } = reconciler;
+  const metrics = new MirroringMetrics(context.clock);
+  context.metrics?.add("endpointslicemirroring", () => metrics.families());
 
   async function reconcile(key: string): Promise<void> {
     const { name, namespace } = splitKey(key);
@@ -51,13 +54,23 @@ export function createEndpointSliceMirroringController(
       );
     const mirrored =
       object && service && !service.spec.selector && mayMirror(object);
-    const plan = mirrored
-      ? planSlices(groupsOf(object), existing, maxPerSlice, (slice) =>
-          withMeta(slice, object),
-        )
-      : { create: [], update: [], delete: [...existing] };
+    const { groups, skipped } = mirrored
+      ? groupsOf(object, options.mirroringMaxEndpointsPerSubset)
+      : { groups: [], skipped: 0 };
+    const plan = planSlices(groups, existing, maxPerSlice, (slice) =>
+      withMeta(slice, object!),
+    );
+    if (mirrored)
+      metrics.planned(key, groups, plan, {
+        existing: existing.length,
+        ...{ maxPerSlice, skipped },
+      });
+    else metrics.forget(key);
     const resource = client.resource(endpointSlices);
-    for (const slice of plan.update) await resource.update(slice);
+    for (const slice of plan.update) {
+      await resource.update(slice);
+      metrics.written("update");
+    }
     for (const part of plan.create)
       try {
         await resource.create({
@@ -71,6 +84,7 @@ export function createEndpointSliceMirroringController(
           } as EndpointSlice["metadata"],
           ...part,
         });
+        metrics.written("create");
       } catch (error) {
         if (isNamespaceTerminating(error)) return;
         throw error;
@@ -78,38 +92,10 @@ export function createEndpointSliceMirroringController(
     for (const { metadata } of plan.delete)
       try {
         await resource.delete(metadata.name, metadata.namespace);
+        metrics.written("delete");
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
-  }
-
-  function groupsOf(object: Endpoints): WantedGroup[] {
-    const groups = new Map<string, WantedGroup>();
-    for (const subset of object.subsets ?? []) {
-      const ports = (subset.ports ?? []).map((port) => ({
-        ...port,
-        name: port.name ?? "",
-        protocol: port.protocol ?? "TCP",
-      }));
-      const all: [EndpointAddress, boolean][] = [
-        ...(subset.addresses ?? []).map(
-          (a) => [a, true] as [EndpointAddress, boolean],
-        ),
-        ...(subset.notReadyAddresses ?? []).map(
-          (a) => [a, false] as [EndpointAddress, boolean],
-        ),
-      ];
-      const bounded = all.slice(0, options.mirroringMaxEndpointsPerSubset);
-      for (const [address, ready] of bounded) {
-        const addressType = address.ip.includes(":") ? "IPv6" : "IPv4";
-        const id = JSON.stringify([addressType, ports]);
-        let group = groups.get(id);
-        if (!group)
-          groups.set(id, (group = { addressType, ports, endpoints: [] }));
-        group.endpoints.push(endpointOf(address, ready));
-      }
-    }
-    return [...groups.values()];
   }
 
   const lookAt = (slice: EndpointSlice): void => {
@@ -135,6 +121,44 @@ export function createEndpointSliceMirroringController(
       onUpdate: (_, slice) => lookAt(slice),
       onDelete: lookAt,
     });
+}
+
+/** @param maxPerSubset addresses that are mirrored of each subset */
+function groupsOf(
+  object: Endpoints,
+  maxPerSubset: number,
+): {
+  groups: WantedGroup[];
+  skipped: number;
+} {
+  let skipped = 0;
+  const groups = new Map<string, WantedGroup>();
+  for (const subset of object.subsets ?? []) {
+    const ports = (subset.ports ?? []).map((port) => ({
+      ...port,
+      name: port.name ?? "",
+      protocol: port.protocol ?? "TCP",
+    }));
+    const all: [EndpointAddress, boolean][] = [
+      ...(subset.addresses ?? []).map(
+        (a) => [a, true] as [EndpointAddress, boolean],
+      ),
+      ...(subset.notReadyAddresses ?? []).map(
+        (a) => [a, false] as [EndpointAddress, boolean],
+      ),
+    ];
+    const bounded = all.slice(0, maxPerSubset);
+    skipped += all.length - bounded.length;
+    for (const [address, ready] of bounded) {
+      const addressType = address.ip.includes(":") ? "IPv6" : "IPv4";
+      const id = JSON.stringify([addressType, ports]);
+      let group = groups.get(id);
+      if (!group)
+        groups.set(id, (group = { addressType, ports, endpoints: [] }));
+      group.endpoints.push(endpointOf(address, ready));
+    }
+  }
+  return { groups: [...groups.values()], skipped };
 }
 
 function mayMirror({ metadata }: Endpoints): boolean {

@@ -22,6 +22,8 @@ export interface SlicePlan {
   /** Endpoints that are in no slice yet, and those of slices that are wanted no more. */
   added: number;
   removed: number;
+  /** Those that stay and changed. */
+  updated: number;
 }
 
 /** The same endpoint in different slices, and before and after a change. */
@@ -37,7 +39,7 @@ export function planSlices(
 ): SlicePlan {
   const plan: SlicePlan = {
     ...{ create: [], update: [], delete: [] },
-    ...{ added: 0, removed: 0 },
+    ...{ added: 0, removed: 0, updated: 0 },
   };
   const left = new Set(existing);
   for (const group of wanted) {
@@ -76,8 +78,12 @@ function planGroup(
         continue;
       }
       missing.delete(endpointIdentity(old));
-      if (!sameJson(old, now)) changed = true;
-      kept.push(sameJson(old, now) ? old : now);
+      const same = sameJson(old, now);
+      if (!same) {
+        changed = true;
+        plan.updated++;
+      }
+      kept.push(same ? old : now);
     }
     return { slice, kept, changed };
   });

@@ -4,9 +4,12 @@ import { metricsText } from "../../../api/metrics/family.ts";
 import type { Job } from "../../../api/types/batch-v1.ts";
 import type { Node, Pod, Service } from "../../../api/types/core-v1.ts";
 import { AutoscalerMetrics } from "../../../controllers/autoscaling/autoscaler-metrics.ts";
+import { MirroringMetrics } from "../../../controllers/endpoints/mirroring-metrics.ts";
 import { SliceMetrics } from "../../../controllers/endpoints/slice-metrics.ts";
 import { JobMetrics } from "../../../controllers/job/job-metrics.ts";
 import { NodeMetrics } from "../../../controllers/node/node-metrics.ts";
+import { NodeIpamMetrics } from "../../../controllers/node-ipam/node-ipam-metrics.ts";
+import { NodeRangePool } from "../../../controllers/node-ipam/node-ranges.ts";
 import { volumeCounts } from "../../../controllers/volumes/volume-counts.ts";
 
 const shows = (text: string, ...lines: string[]): void => {
@@ -109,7 +112,10 @@ test("slices: what was planned and written, until the service is gone", async ()
   const endpoints = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((address) => ({
     addresses: [address],
   }));
-  const plan = { create: [], update: [], delete: [], added: 3, removed: 0 };
+  const plan = {
+    ...{ create: [], update: [], delete: [] },
+    ...{ added: 3, removed: 0, updated: 0 },
+  };
   metrics.planned(
     "a/s",
     service,
@@ -138,6 +144,61 @@ test("slices: what was planned and written, until the service is gone", async ()
   shows(
     metricsText(metrics.families()),
     "endpoint_slice_controller_endpoints_desired 0",
+  );
+});
+
+test("mirrored slices: what was planned, left out and written", async () => {
+  const clock = new FakeClock();
+  const metrics = new MirroringMetrics(clock);
+  const plan = {
+    ...{ create: [], update: [], delete: [] },
+    ...{ added: 1, removed: 0, updated: 2 },
+  };
+  await metrics.timed(() => {
+    clock.advance(3000);
+    metrics.planned(
+      "a/s",
+      [{ addressType: "IPv4", ports: [], endpoints: [{ addresses: ["1"] }] }],
+      plan,
+      { existing: 1, maxPerSlice: 1000, skipped: 5 },
+    );
+    metrics.written("update");
+    return Promise.resolve();
+  });
+  const subsystem = "endpoint_slice_mirroring_controller";
+  shows(
+    metricsText(metrics.families()),
+    `${subsystem}_endpoints_added_per_sync_sum 1`,
+    `${subsystem}_endpoints_updated_per_sync_sum 2`,
+    `${subsystem}_endpoints_removed_per_sync_count 1`,
+    `${subsystem}_addresses_skipped_per_sync_sum 5`,
+    `${subsystem}_endpoints_sync_duration_sum 3`,
+    `${subsystem}_endpoints_desired 1`,
+    `${subsystem}_num_endpoint_slices 1`,
+    `${subsystem}_desired_endpoint_slices 1`,
+    `${subsystem}_changes{operation="update"} 1`,
+  );
+  metrics.forget("a/s");
+  shows(metricsText(metrics.families()), `${subsystem}_num_endpoint_slices 0`);
+});
+
+test("ranges of nodes by cluster range", () => {
+  const metrics = new NodeIpamMetrics(() => [pool]);
+  const pool = new NodeRangePool("10.42.0.0/22", 24, (parts) =>
+    metrics.tried("10.42.0.0/22", parts),
+  );
+  pool.occupy("10.42.0.0/23");
+  // What is taken already counts once.
+  pool.occupy("10.42.0.0/24");
+  expect(pool.take()).toBe("10.42.2.0/24");
+  pool.release("10.42.0.0/24");
+  shows(
+    metricsText(metrics.families()),
+    'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.42.0.0/22"} 3',
+    'node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.42.0.0/22"} 1',
+    'node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.42.0.0/22"} 4',
+    'node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.42.0.0/22"} 0.5',
+    'node_ipam_controller_cidrset_allocation_tries_per_request_sum{clusterCIDR="10.42.0.0/22"} 3',
   );
 });
 

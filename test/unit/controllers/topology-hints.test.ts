@@ -228,6 +228,7 @@ describe("giving up", () => {
       delete: [],
       added: 0,
       removed: 0,
+      updated: 0,
     };
     return topology
       .assign("default/s", "IPv4", plan, [])
