@@ -126,6 +126,19 @@ export const gauge = (
   value: number | undefined,
 ): Family => new Family(name, "gauge", help).add({}, value);
 
+/** Adds one sample for each set of labels among them. */
+export function addCounts(family: Family, all: readonly Labels[]): Family {
+  const counts = new Map<string, { labels: Labels; count: number }>();
+  for (const labels of all) {
+    const key = JSON.stringify(labels);
+    const known = counts.get(key);
+    if (known) known.count++;
+    else counts.set(key, { labels, count: 1 });
+  }
+  for (const { labels, count } of counts.values()) family.add(labels, count);
+  return family;
+}
+
 /** `count` bounds, each `factor` times the one before. */
 export const exponentialBounds = (
   first: number,

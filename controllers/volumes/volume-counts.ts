@@ -1,5 +1,6 @@
 // How many volumes and claims there are, bound and not, under the reference's names (pv_collector_*); counted at a scrape.
 // Their number by plug-in is left out: plug-ins are the agent's.
+import { addCounts } from "../../api/metrics/counted.ts";
 import { Family } from "../../api/metrics/family.ts";
 import type {
   PersistentVolume,
@@ -10,25 +11,6 @@ const legacyClass = "volume.beta.kubernetes.io/storage-class";
 
 const counted = (name: string, what: string): Family =>
   new Family(`pv_collector_${name}`, "gauge", `${what}, by storage class.`);
-
-/** Adds one sample for each set of labels among them. */
-function addCounts(
-  family: Family,
-  all: readonly Readonly<Record<string, string>>[],
-): Family {
-  const counts = new Map<
-    string,
-    { labels: Readonly<Record<string, string>>; count: number }
-  >();
-  for (const labels of all) {
-    const key = JSON.stringify(labels);
-    const known = counts.get(key);
-    if (known) known.count++;
-    else counts.set(key, { labels, count: 1 });
-  }
-  for (const { labels, count } of counts.values()) family.add(labels, count);
-  return family;
-}
 
 export function volumeCounts(
   volumes: readonly PersistentVolume[],

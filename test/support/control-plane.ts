@@ -2,10 +2,12 @@
 import pino from "pino";
 import { systemClock } from "../../api/clock.ts";
 import type { Clock } from "../../api/clock.ts";
+import { metricsText } from "../../api/metrics/family.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { createClient } from "../../client/create-client.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
+import { PartMetrics } from "../../cli/parts/part-metrics.ts";
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { ControllerOptions } from "../../controllers/options.ts";
 import { accountTransport } from "./account-access.ts";
@@ -15,6 +17,8 @@ import { MemoryApi } from "./memory-api.ts";
 export interface ControlPlane {
   api: MemoryApi;
   client: Client;
+  /** The text that a scrape of the controllers' port would have. */
+  metrics(): string;
   stop(): Promise<void>;
 }
 
@@ -34,6 +38,7 @@ export async function startControlPlane(
   if (options.runPods) runPods(client, clock);
   // Each controller has the rights of its own role alone.
   const denied: string[] = [];
+  const metrics = new PartMetrics();
   const manager = createControllerManager({
     client,
     clientOf: (account) =>
@@ -43,12 +48,14 @@ export async function startControlPlane(
       }),
     clock,
     logger: silent,
+    metrics,
     options: { controllers: ["*"], ...options.controllers },
   });
   await manager.start();
   return {
     api,
     client,
+    metrics: () => metricsText(metrics.families()),
     async stop() {
       await manager.stop();
       await client.close();

@@ -37,9 +37,14 @@ import type { Controller, ControllerContext } from "../../context.ts";
 import { readyStatus } from "../../node/node-conditions.ts";
 import { Reconciler, type ReconcileResult } from "../../reconciler.ts";
 import {
+  AttachmentMetrics,
+  type AttachmentState,
+} from "./attachment-metrics.ts";
+import {
   allowsManyNodes,
   attachmentFor,
   detachDelayMs,
+  forcedDetach,
   managedAnnotation,
   multiAttachText,
   nodesThatNeed,
@@ -75,12 +80,14 @@ class AttachDetachController {
   readonly #attachments: Informer<VolumeAttachment>;
   /** Monotonic times since which attachments are no longer needed, by their names. */
   readonly #idleSince = new Map<string, number>();
+  readonly #metrics = new AttachmentMetrics(() => this.#state());
 
   constructor(context: ControllerContext) {
     const { client, options } = context;
     this.#client = client;
     this.#context = context;
     this.#recorder = context.recorder("attachdetach-controller");
+    context.metrics?.add("attachdetach", () => this.#metrics.families());
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
     this.#claims = client.informer(persistentVolumeClaims);
     this.#volumes = client.informer(persistentVolumes);
@@ -130,6 +137,25 @@ class AttachDetachController {
         .byIndex("claim", key)
         .filter(({ spec }) => this.#isManaged(spec.nodeName)),
     );
+  }
+
+  /** For the metrics: what there is, looked up now. */
+  #state(): AttachmentState {
+    const desired: string[] = [];
+    const actual: string[] = [];
+    const inUse: { node: string; driver: string }[] = [];
+    for (const volume of this.#volumes.lister.list()) {
+      const driver = volume.spec?.csi?.driver;
+      if (driver === undefined) continue;
+      const { name } = volume.metadata;
+      for (const [node, users] of this.#wanted(volume)) {
+        desired.push(driver);
+        for (const _ of users) inUse.push({ node, driver });
+      }
+      for (const { status } of this.#attachments.lister.byIndex("volume", name))
+        if (status?.attached) actual.push(driver);
+    }
+    return { desired, actual, inUse };
   }
 
   #attachable(driver: string): boolean {
@@ -197,7 +223,8 @@ class AttachDetachController {
     const inUse =
       csi !== undefined &&
       (node?.status?.volumesInUse ?? []).includes(uniqueVolumeName(csi));
-    const delayMs = detachDelayMs({ node, inUse, waitedMs: nowMs - since });
+    const state = { node, inUse, waitedMs: nowMs - since };
+    const delayMs = detachDelayMs(state);
     if (delayMs !== undefined) return delayMs;
     await this.#writeAttached(nodeName, name);
     await this.#client
@@ -206,6 +233,8 @@ class AttachDetachController {
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
+    const forced = forcedDetach(state);
+    if (forced) this.#metrics.forced(forced);
     return Infinity;
   }
 

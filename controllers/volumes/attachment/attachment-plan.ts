@@ -74,13 +74,26 @@ export function detachDelayMs({
   inUse,
   waitedMs,
 }: DetachState): number | undefined {
-  if (!inUse || !node) return undefined;
-  const outOfService = node.spec?.taints?.some(
-    ({ key }) => key === "node.kubernetes.io/out-of-service",
-  );
-  if (outOfService) return undefined;
+  if (!inUse || !node || isOutOfService(node)) return undefined;
   if (readyStatus(node) === "True") return Infinity;
   return waitedMs > forcedDetachMs ? undefined : forcedDetachMs - waitedMs + 1;
+}
+
+const isOutOfService = ({ spec }: Node): boolean =>
+  spec?.taints?.some(
+    ({ key }) => key === "node.kubernetes.io/out-of-service",
+  ) ?? false;
+
+/** Why a volume is detached that its node has not given up: the node is out of service, or was away too long. */
+export type ForcedDetach = "out-of-service" | "timeout";
+
+/** Of what may be detached. undefined: the node has given it up, or is gone. */
+export function forcedDetach(state: DetachState): ForcedDetach | undefined {
+  const { node, inUse, waitedMs } = state;
+  if (!inUse || !node) return undefined;
+  return readyStatus(node) !== "True" && waitedMs > forcedDetachMs
+    ? "timeout"
+    : "out-of-service";
 }
 
 /** The text of a Multi-Attach event for a pod, which shows names of its own namespace only. */

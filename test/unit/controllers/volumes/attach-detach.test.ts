@@ -17,6 +17,7 @@ import {
 } from "../../../../client/resources.ts";
 import {
   detachDelayMs,
+  forcedDetach,
   forcedDetachMs,
 } from "../../../../controllers/volumes/attachment/attachment-plan.ts";
 import {
@@ -161,6 +162,44 @@ test("attached for a pod, reported on its node, detached once the node has let g
   expect(await attachedOn("n1")).toEqual([]);
 });
 
+test("metrics: what is to be attached, what is, and what was detached by force", async () => {
+  const { client } = plane;
+  const forced =
+    "attach_detach_controller_attachdetach_controller_forced_detaches";
+  const shows = (...lines: string[]) =>
+    passes(() => {
+      const text = plane.metrics();
+      for (const line of lines) expect(text).toContain(`${line}\n`);
+    });
+  const total = (state: string, count: number) =>
+    `attachdetach_controller_total_volumes{plugin_name="kubernetes.io/csi:d.example.com",state="${state}"} ${count}`;
+  await node("n1");
+  await volume();
+  await pod("p", "n1");
+  await shows(
+    total("desired_state_of_world", 1),
+    'storage_count_attachable_volumes_in_use{node="n1",volume_plugin="kubernetes.io/csi:d.example.com"} 1',
+  );
+  expect(plane.metrics()).not.toContain("actual_state_of_world");
+  await fulfil("n1");
+  await shows(total("actual_state_of_world", 1));
+  await inUse("n1", [unique]);
+  await client.resource(nodes).patch("n1", undefined, {
+    type: "merge",
+    body: {
+      spec: {
+        taints: [
+          { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" },
+        ],
+      },
+    },
+  });
+  expect(plane.metrics()).not.toContain(forced);
+  await remove("p");
+  await shows(`${forced}{reason="out-of-service"} 1`);
+  expect(plane.metrics()).not.toContain("attachdetach_controller_total");
+});
+
 test("an attachment that somebody made by hand stays", async () => {
   await node("n1");
   await volume();
@@ -223,4 +262,11 @@ test("a node that is not ready keeps a volume for six minutes, one out of servic
     },
   };
   expect(delay(outOfService, 0)).toBeUndefined();
+  const why = (of: Node | undefined, waitedMs: number, held = true) =>
+    forcedDetach({ node: of, inUse: held, waitedMs });
+  expect(why(ready("Unknown"), forcedDetachMs + 1)).toBe("timeout");
+  expect(why(outOfService, forcedDetachMs)).toBe("out-of-service");
+  expect(why(outOfService, forcedDetachMs + 1)).toBe("timeout");
+  expect(why(outOfService, 1e9, false)).toBeUndefined();
+  expect(why(undefined, 1e9)).toBeUndefined();
 });
