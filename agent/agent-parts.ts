@@ -15,6 +15,7 @@ import type { Housekeeping } from "./housekeeping.ts";
 import type { ArchiveDirectory } from "./images/archive-directory.ts";
 import type { LogRotation } from "./logs/log-rotation.ts";
 import type { MetricSources } from "./metrics/metric-sources.ts";
+import type { NodeStartup } from "./metrics/node-startup.ts";
 import type { PodMetrics } from "./metrics/pod-metrics.ts";
 import type { NodeLease } from "./node/lease.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
@@ -62,6 +63,7 @@ export interface Ground {
   readonly plugins: PluginRegistration;
   readonly metrics: MetricSources;
   readonly podMetrics: PodMetrics;
+  readonly startup: NodeStartup;
   readonly podNetwork: AgentOptions["podNetwork"];
 }
 

@@ -1,6 +1,6 @@
 // Makes the parts of one agent and gives each what it needs of the others, from the ground up: no part is handed a later
 // one. Where something below has to be heard above, it is listened to (pod changes, the node's registration).
-import { cpus, totalmem } from "node:os";
+import { cpus, totalmem, uptime } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../api/clock.ts";
 import type { AnyObject, KubeObject } from "../api/object.ts";
@@ -17,6 +17,7 @@ import { isGateOn } from "./config/feature-gates.ts";
 import { allSinks, logSink, recorderSink } from "./events/event-sinks.ts";
 import { PodEvents } from "./events/pod-events.ts";
 import { MetricSources } from "./metrics/metric-sources.ts";
+import { NodeStartup } from "./metrics/node-startup.ts";
 import { PodMetrics } from "./metrics/pod-metrics.ts";
 import { workerFamilies } from "./metrics/worker-families.ts";
 import { RuntimeMetrics } from "./metrics/observed-runtime.ts";
@@ -173,6 +174,11 @@ function wireGround(options: AgentOptions): Ground {
   metrics.add(() => calls.families());
   const podMetrics = new PodMetrics();
   metrics.add(() => podMetrics.families());
+  const startup = new NodeStartup(clock, {
+    machineSeconds: uptime(),
+    programSeconds: performance.now() / 1000,
+  });
+  metrics.add(() => startup.families());
   return {
     settings,
     runtime: calls.observe(options.runtime),
@@ -185,7 +191,7 @@ function wireGround(options: AgentOptions): Ground {
     events,
     objects,
     plugins,
-    ...{ metrics, podMetrics },
+    ...{ metrics, podMetrics, startup },
     podNetwork: options.podNetwork,
   };
 }

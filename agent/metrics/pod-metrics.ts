@@ -59,6 +59,7 @@ export class PodMetrics {
   readonly #pulls = new Map<string, { fromMs: number; toMs: number }>();
   #relistedMs: number | undefined;
   #seenMs: number | undefined;
+  #firstNetworkSeconds: number | undefined;
   readonly #timings = {
     passes: timing(
       "pod_worker_duration_seconds",
@@ -172,9 +173,9 @@ export class PodMetrics {
     const pulls = this.#pulls.get(uid);
     const pullMs = pulls ? pulls.toMs - pulls.fromMs : 0;
     this.#timings.totalStarts.observe((nowMs - madeMs) / 1000);
-    this.#timings.sliStarts.observe(
-      Math.max(0, nowMs - madeMs - pullMs) / 1000,
-    );
+    const sliSeconds = Math.max(0, nowMs - madeMs - pullMs) / 1000;
+    this.#timings.sliStarts.observe(sliSeconds);
+    if (!pod.spec.hostNetwork) this.#firstNetworkSeconds ??= sliSeconds;
     this.#pulls.delete(uid);
   }
 
@@ -239,6 +240,11 @@ export class PodMetrics {
     return [
       ...Object.values(this.#timings).map((each) => each.family()),
       ...Object.values(this.#counts).map((each) => each.family()),
+      gauge(
+        "kubelet_first_network_pod_start_sli_duration_seconds",
+        "How long after the first pod of the pod network was made its containers had started, pulls of images left out.",
+        this.#firstNetworkSeconds ?? 0,
+      ),
       gauge(
         "kubelet_pleg_last_seen_seconds",
         "When the runtime was last heard of, in seconds since 1970.",

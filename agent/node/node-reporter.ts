@@ -5,17 +5,17 @@ import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
 import type { Clock, Timer } from "../../api/clock.ts";
-import { isAlreadyExists, isNotFound } from "../../api/errors.ts";
+import { isNotFound } from "../../api/errors.ts";
 import type { Node, NodeCondition } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { nodes } from "../../client/resources.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { NodeStartup } from "../metrics/node-startup.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
 import {
-  machineArchitecture,
   machineCapacity,
   primaryAddresses,
   systemInfo,
@@ -28,14 +28,8 @@ import {
   schedulingEvent,
   type NodeEvent,
 } from "./node-events.ts";
-import {
-  annotationChanges,
-  nodeLabels,
-  nodeObject,
-  nodeStatus,
-  specPodRanges,
-  type Pressure,
-} from "./node-object.ts";
+import { nodeStatus, specPodRanges, type Pressure } from "./node-object.ts";
+import { ensureNode } from "./node-registration.ts";
 import type { NodeFeatures } from "../pods/start/node-features.ts";
 import { RuntimeHealth, type RuntimeState } from "./runtime-health.ts";
 
@@ -48,6 +42,7 @@ interface NodeReporterOptions {
   events: PodEvents;
   /** The Node's ranges of pod addresses are known, or others. */
   onPodRanges?: (ranges: readonly string[]) => void;
+  startup: NodeStartup;
 }
 
 const noDevices = (): DeviceCapacity => ({ capacity: {}, allocatable: {} });
@@ -228,55 +223,20 @@ export class NodeReporter {
 
   #register(client: Client, failures: number): void {
     const { config, clock, logger } = this.#options;
-    this.#ensureNode(client).catch((error: unknown) => {
-      if (this.#stopped) return;
-      const retryMs = backoffMs(registrations, failures);
-      logger.warn(
-        { err: error, node: config.nodeName, retryMs },
-        "can't register the node",
-      );
-      this.#registerTimer?.cancel();
-      this.#registerTimer = clock.after(retryMs, () =>
-        this.#register(client, failures + 1),
-      );
-    });
-  }
-
-  async #ensureNode(client: Client): Promise<void> {
-    const { config, logger } = this.#options;
-    const api = client.resource(nodes);
-    let node: Node;
-    try {
-      node = await api.create(nodeObject(config));
-      logger.info({ node: config.nodeName }, "registered the node");
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      node = await api.get(config.nodeName);
-      const wanted = nodeLabels(config, machineArchitecture());
-      const labels = Object.fromEntries(
-        Object.entries(wanted).filter(
-          ([key, value]) => node.metadata.labels?.[key] !== value,
-        ),
-      );
-      const spec =
-        specPodRanges(node).length === 0 ? nodeObject(config).spec : undefined;
-      const ranges = spec?.podCIDRs
-        ? { podCIDR: spec.podCIDR, podCIDRs: spec.podCIDRs }
-        : undefined;
-      const annotations = annotationChanges(node, config);
-      if (
-        Object.keys(labels).length + Object.keys(annotations).length > 0 ||
-        ranges
-      )
-        node = await api.patch(config.nodeName, undefined, {
-          type: "merge",
-          body: {
-            metadata: { labels, annotations },
-            ...(ranges ? { spec: ranges } : {}),
-          },
-        });
-    }
-    this.#seen(node);
+    ensureNode(client, this.#options)
+      .then((node) => this.#seen(node))
+      .catch((error: unknown) => {
+        if (this.#stopped) return;
+        const retryMs = backoffMs(registrations, failures);
+        logger.warn(
+          { err: error, node: config.nodeName, retryMs },
+          "can't register the node",
+        );
+        this.#registerTimer?.cancel();
+        this.#registerTimer = clock.after(retryMs, () =>
+          this.#register(client, failures + 1),
+        );
+      });
   }
 
   #seen(node: Node): void {
@@ -383,12 +343,13 @@ export class NodeReporter {
     before: readonly NodeCondition[],
     rebooted: NodeEvent | undefined,
   ): void {
-    const { config, events, logger } = this.#options;
+    const { config, events, logger, startup } = this.#options;
     const node = config.nodeName;
     const changes = conditionEvents(node, before, this.#conditions);
     for (const event of changes) events.node(...event);
     if (rebooted) events.node(...rebooted);
     const ready = isReady(this.#conditions);
+    if (ready) startup.ready();
     if (ready !== isReady(before))
       logger.info(
         { node, ready },

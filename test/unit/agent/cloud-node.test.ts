@@ -4,6 +4,7 @@ import pino from "pino";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { logSink } from "../../../agent/events/event-sinks.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
+import { NodeStartup } from "../../../agent/metrics/node-startup.ts";
 import { NodeReporter } from "../../../agent/node/node-reporter.ts";
 import type { Node } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
@@ -35,6 +36,7 @@ async function started(
   const api = client.resource(nodes);
   if (before) await api.create(before);
   const reporter = new NodeReporter({
+    startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
     client,
     runtime,
     config: resolveAgentConfig({

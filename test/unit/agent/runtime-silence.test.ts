@@ -3,6 +3,7 @@ import pino from "pino";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { logSink } from "../../../agent/events/event-sinks.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
+import { NodeStartup } from "../../../agent/metrics/node-startup.ts";
 import { NodeReporter } from "../../../agent/node/node-reporter.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -32,6 +33,7 @@ function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
     listImages: () => answer([]),
   } as unknown as Runtime;
   const reporter = new NodeReporter({
+    startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
     client: undefined,
     runtime,
     config: resolveAgentConfig({ nodeName: "n", nodeIPs: ["127.0.0.1"] }),

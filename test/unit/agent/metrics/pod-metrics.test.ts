@@ -54,6 +54,21 @@ test("a pod's start is counted once, pulls of its images left out of one figure"
   );
 });
 
+test("the first start of a pod with an address of its own is shown", () => {
+  const metrics = new PodMetrics();
+  const first = "kubelet_first_network_pod_start_sli_duration_seconds";
+  const starts = (of: Pod, seconds: number): void =>
+    metrics.reported(of, { phase: "Pending" }, running, {
+      seenMs: madeMs,
+      nowMs: madeMs + seconds * 1000,
+    });
+  starts({ ...pod(), spec: { ...pod().spec, hostNetwork: true } }, 1);
+  shows(metrics, `${first} 0`);
+  starts(pod(), 2);
+  starts(pod(), 3);
+  shows(metrics, `${first} 2`);
+});
+
 test("what ran before the agent began did not start now; static pods are made here", () => {
   const metrics = new PodMetrics();
   const seen = { seenMs: madeMs, nowMs: madeMs + 1000 };
