@@ -7,7 +7,8 @@ import { ClientMetrics } from "../client/metrics/client-metrics.ts";
 import {
   createLeaderElection,
   type LeaderElection,
-} from "../client/leader-election.ts";
+} from "../client/leader-election/leader-election.ts";
+import { LeaderMetrics } from "../client/leader-election/leader-metrics.ts";
 import { createScheduler, type Scheduler } from "../scheduler/scheduler.ts";
 import { resourcesPath } from "../scheduler/metrics/pod-resources.ts";
 import { SchedulerMetrics } from "../scheduler/metrics/scheduler-metrics.ts";
@@ -29,6 +30,7 @@ function candidacy(
   values: OptionValues,
   client: Client,
   logger: Logger,
+  metrics: LeaderMetrics,
 ): LeaderElection | undefined {
   if (!values.flag("leader-elect")) return undefined;
   return createLeaderElection({
@@ -36,6 +38,7 @@ function candidacy(
     clock: systemClock,
     logger,
     ...leaderLease(values, "kube-scheduler"),
+    metrics,
   });
 }
 
@@ -65,6 +68,8 @@ export async function runScheduler(
   const metrics = new PartMetrics();
   metrics.add("client", () => asked.families());
   metrics.add("scheduler", () => counted.families());
+  const leads = new LeaderMetrics();
+  metrics.add("leader-election", () => leads.families());
   // What it needs to know is read as soon as there is a scheduler, even while another one leads.
   const make = (): Scheduler => {
     const made = createScheduler({
@@ -81,7 +86,7 @@ export async function runScheduler(
     return made;
   };
   let scheduler = configuration.delayCacheUntilActive ? undefined : make();
-  const election = candidacy(values, client, logger);
+  const election = candidacy(values, client, logger, leads);
   const ownPort = await openOwnPort(values, logger, {
     name: "scheduler",
     what: "the scheduler's port",

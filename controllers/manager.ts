@@ -9,8 +9,9 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 import type { Client } from "../client/client.ts";
 import { EventRecorder } from "../client/event-recorder.ts";
-import { createLeaderElection } from "../client/leader-election.ts";
-import type { LeaderElection } from "../client/leader-election.ts";
+import { LeaderMetrics } from "../client/leader-election/leader-metrics.ts";
+import { createLeaderElection } from "../client/leader-election/leader-election.ts";
+import type { LeaderElection } from "../client/leader-election/leader-election.ts";
 import type {
   Controller,
   ControllerContext,
@@ -84,6 +85,7 @@ class Manager implements ControllerManager {
   readonly #elections: LeaderElection[] = [];
   #stopped = false;
   readonly #discovery: Discovery;
+  readonly #leaderMetrics = new LeaderMetrics();
   readonly #nextStarts = new Set<Timer>();
 
   constructor(
@@ -92,6 +94,7 @@ class Manager implements ControllerManager {
     private readonly chosen: readonly Initializer[],
   ) {
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    given.metrics?.add("leader-election", () => this.#leaderMetrics.families());
     this.#discovery = new Discovery(given.client, given.clock);
   }
 
@@ -129,6 +132,7 @@ class Manager implements ControllerManager {
       leaseDurationMs: options.leaderElectLeaseDurationMs,
       renewDeadlineMs: options.leaderElectRenewDeadlineMs,
       retryPeriodMs: options.leaderElectRetryPeriodMs,
+      metrics: this.#leaderMetrics,
     });
     this.#elections.push(election);
     void election.lead().then(

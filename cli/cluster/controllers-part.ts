@@ -65,6 +65,7 @@ export async function startControllers(
     : {};
   await startPart(started, {
     ...shared,
+    metrics,
     lease: electionOf(values, options, "kube-controller-manager"),
     create: () =>
       createControllerManager({

@@ -7,8 +7,10 @@ import type { Client } from "../../client/client.ts";
 import {
   createLeaderElection,
   type LeaderElection,
-} from "../../client/leader-election.ts";
+} from "../../client/leader-election/leader-election.ts";
+import { LeaderMetrics } from "../../client/leader-election/leader-metrics.ts";
 import type { OptionValues } from "../options/parse.ts";
+import type { PartMetrics } from "../parts/part-metrics.ts";
 import { leaderLease, type LeaderLease } from "../parts/leader-lease.ts";
 import type { Started } from "./started.ts";
 
@@ -22,6 +24,8 @@ interface ElectedPartOptions {
   clock: Clock;
   logger: Logger;
   lease: LeaderLease;
+  /** Of the part's port. */
+  metrics: PartMetrics;
   /** One part for each term. */
   create: () => Part;
 }
@@ -50,9 +54,11 @@ class ElectedPart {
   #part: Part | undefined;
   #terms: Promise<void> | undefined;
   #stopping = false;
+  readonly #leads = new LeaderMetrics();
 
   constructor(options: ElectedPartOptions) {
     this.#options = options;
+    options.metrics.add("leader-election", () => this.#leads.families());
   }
 
   /** Begins the candidacy. */
@@ -74,6 +80,7 @@ class ElectedPart {
         client,
         clock,
         logger,
+        metrics: this.#leads,
         ...lease,
       });
       this.#election = election;

@@ -26,6 +26,7 @@ export async function startScheduler(
   };
   await startPart(started, {
     ...shared,
+    metrics,
     lease: electionOf(values, plan.values, "kube-scheduler"),
     create: () => {
       const scheduler = createScheduler({

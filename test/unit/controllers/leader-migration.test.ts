@@ -5,7 +5,7 @@ import { leases } from "../../../client/resources.ts";
 import { createControllerManager } from "../../../controllers/manager.ts";
 import type { ControllerManager } from "../../../controllers/manager.ts";
 import type { ControllerOptions } from "../../../controllers/options.ts";
-import { createLeaderElection } from "../../../client/leader-election.ts";
+import { createLeaderElection } from "../../../client/leader-election/leader-election.ts";
 import { systemClock } from "../../../api/clock.ts";
 import { passes, silent } from "../../support/control-plane.ts";
 import { MemoryApi } from "../../support/memory-api.ts";

@@ -2,14 +2,15 @@
 // leader gives up when it could not renew for 10 s, all try every 2 s (with jitter). Clocks of the processes need not
 // agree: a candidate waits the lease's duration from when it saw the record change, on its own clock.
 import type { Logger } from "pino";
-import { formatMicroTime } from "../api/clock.ts";
-import type { Clock } from "../api/clock.ts";
-import { isNotFound } from "../api/errors.ts";
-import type { Lease, LeaseSpec } from "../api/types/coordination-v1.ts";
-import { sleep } from "../api/queueing/backoff.ts";
-import type { Client } from "./client.ts";
-import { sameJson } from "../api/objects/json-equality.ts";
-import { leases } from "./resources.ts";
+import { formatMicroTime } from "../../api/clock.ts";
+import type { Clock } from "../../api/clock.ts";
+import { isNotFound } from "../../api/errors.ts";
+import type { Lease, LeaseSpec } from "../../api/types/coordination-v1.ts";
+import { sleep } from "../../api/queueing/backoff.ts";
+import type { Client } from "../client.ts";
+import { sameJson } from "../../api/objects/json-equality.ts";
+import { leases } from "../resources.ts";
+import type { LeaderMetrics } from "./leader-metrics.ts";
 
 interface LeaderElectionOptions {
   client: Client;
@@ -22,6 +23,7 @@ interface LeaderElectionOptions {
   leaseDurationMs?: number;
   renewDeadlineMs?: number;
   retryPeriodMs?: number;
+  metrics?: LeaderMetrics;
 }
 
 export interface LeaderElection {
@@ -46,6 +48,8 @@ class LeaseElection implements LeaderElection {
   #resolveLost: () => void = () => {};
   readonly #stopped = new AbortController();
   #seen: { spec: LeaseSpec; atMs: number } | undefined;
+  /** As this process wrote it last: it is renewed without being read, as long as nothing else wrote it. */
+  #held: Lease | undefined;
   #renewing: Promise<void> | undefined;
   readonly #leaseDurationMs: number;
   readonly #renewDeadlineMs: number;
@@ -56,6 +60,7 @@ class LeaseElection implements LeaderElection {
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
     this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    options.metrics?.leads(options.name, false);
   }
 
   async lead(): Promise<void> {
@@ -65,7 +70,7 @@ class LeaseElection implements LeaderElection {
       try {
         if (await this.#acquire()) {
           logger.info({ lease: name }, "became leader");
-          this.leading = true;
+          this.#leads(true);
           this.#renewing = this.#renew();
           return;
         }
@@ -92,6 +97,12 @@ class LeaseElection implements LeaderElection {
     this.#resolveLost();
   }
 
+  #leads(is: boolean): void {
+    const { metrics, name } = this.options;
+    this.leading = is;
+    metrics?.leads(name, is);
+  }
+
   async #renew(): Promise<void> {
     const { clock, logger, name } = this.options;
     let renewedMs = clock.monotonic();
@@ -113,7 +124,7 @@ class LeaseElection implements LeaderElection {
       }
       if (clock.monotonic() - renewedMs > this.#renewDeadlineMs) break;
     }
-    this.leading = false;
+    this.#leads(false);
     if (this.#stopped.signal.aborted) await this.#release();
     else logger.error({ lease: name }, "lost leadership");
     this.#resolveLost();
@@ -123,7 +134,7 @@ class LeaseElection implements LeaderElection {
   async #renewBefore(deadlineMs: number): Promise<boolean> {
     const { clock } = this.options;
     const waiting = new AbortController();
-    const acquired = this.#acquire();
+    const acquired = this.#extend();
     // What comes too late was reported as a failure already.
     acquired.catch(() => undefined);
     try {
@@ -138,6 +149,35 @@ class LeaseElection implements LeaderElection {
     }
   }
 
+  /** Renews what this process wrote last; where that fails, whatever there is. */
+  async #extend(): Promise<boolean> {
+    const { client, clock, metrics, name } = this.options;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held)
+      try {
+        const renewTime = formatMicroTime(clock.now());
+        this.#hold(
+          await client
+            .resource(leases)
+            .update({ ...held, spec: { ...held.spec, renewTime } }),
+        );
+        return true;
+      } catch {
+        // Another has written it, or the request failed: what there is decides.
+      }
+    metrics?.readFirst(name);
+    return this.#acquire();
+  }
+
+  #hold(lease: Lease): void {
+    this.#held = lease;
+    this.#seen = {
+      spec: lease.spec ?? {},
+      atMs: this.options.clock.monotonic(),
+    };
+  }
+
   /** Takes or renews the lease; false when another holds it. */
   async #acquire(): Promise<boolean> {
     const { client, clock, namespace, name, identity } = this.options;
@@ -148,7 +188,7 @@ class LeaseElection implements LeaderElection {
       lease = await client.resource(leases).get(name, namespace);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await client.resource(leases).create({
+      const made = await client.resource(leases).create({
         apiVersion: "coordination.k8s.io/v1",
         kind: "Lease",
         metadata: { name, namespace },
@@ -160,6 +200,7 @@ class LeaseElection implements LeaderElection {
           leaseTransitions: 0,
         },
       });
+      this.#hold(made);
       return true;
     }
     const spec = lease.spec ?? {};
@@ -185,7 +226,7 @@ class LeaseElection implements LeaderElection {
             }),
       },
     });
-    this.#seen = { spec: updated.spec ?? {}, atMs: clock.monotonic() };
+    this.#hold(updated);
     return true;
   }
 
