@@ -33,6 +33,8 @@ export class KmsPlugin {
   };
   /** What `Encrypt` says, where it is not `keyId`. */
   encryptKeyId: string | undefined;
+  /** What `Encrypt` returns, where it is not what it encrypted. */
+  ciphertext: Buffer | undefined;
   /** Calls that are never answered. */
   silent = new Set<"status" | "encrypt" | "decrypt">();
   /** What is decrypted is something else. */
@@ -93,7 +95,8 @@ export class KmsPlugin {
     const cipher = createCipheriv("aes-256-gcm", keyOf(this.keyId), nonce);
     const text = [cipher.update(request.plaintext), cipher.final()];
     return {
-      ciphertext: Buffer.concat([nonce, cipher.getAuthTag(), ...text]),
+      ciphertext:
+        this.ciphertext ?? Buffer.concat([nonce, cipher.getAuthTag(), ...text]),
       keyId: this.encryptKeyId ?? this.keyId,
       annotations: this.annotations,
     };

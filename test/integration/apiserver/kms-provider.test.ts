@@ -218,6 +218,30 @@ test.each<[string, (plugin: KmsPlugin) => void, string | RegExp]>([
     /error: failed to rotate DEK uid="[0-9a-f-]{36}", useSeed=true, errState=<nil>, errGen=<nil>, statusKeyIDHash="sha256:[0-9a-f]{64}", encryptKeyIDHash="sha256:/,
   ],
   [
+    "encrypts to nothing",
+    (plugin) => {
+      plugin.keyId = "key-2";
+      plugin.ciphertext = Buffer.alloc(0);
+    },
+    /errGen=failed to validate encrypted DEK source: encrypted DEK source is empty/,
+  ],
+  [
+    "encrypts to more than is stored",
+    (plugin) => {
+      plugin.keyId = "key-2";
+      plugin.ciphertext = Buffer.alloc(1025);
+    },
+    /errGen=failed to validate encrypted DEK source: encrypted DEK source is 1025 bytes, which exceeds/,
+  ],
+  [
+    "encrypts to more than a call may return",
+    (plugin) => {
+      plugin.keyId = "key-2";
+      plugin.ciphertext = Buffer.alloc(5 * 1024 * 1024);
+    },
+    /errGen=failed to encrypt DEK, error: .*(larger than max|RESOURCE_EXHAUSTED|ResourceExhausted)/,
+  ],
+  [
     "annotates what can't be stored",
     (plugin) => {
       plugin.keyId = "key-2";

@@ -177,17 +177,31 @@ test.each<[string, WebhookServer["on"][string], string | RegExp]>([
   },
 );
 
-test("a webhook that hangs is left at its time limit, and nothing else waits", async () => {
-  hooks.on["/h"] = () => undefined;
-  await configure("Validating", { timeoutSeconds: 1 });
-  const hanging = create();
-  const other = await server.call("GET", configMaps);
-  expect(other.status).toBe(200);
-  const refused = await hanging;
-  expect(refused.body.message).toBe(
-    `${called}Post "${hooks.https.url}/h?timeout=1s": context deadline exceeded`,
-  );
-});
+/** A byte at a time, so that the connection is never idle. */
+function trickle(response: ServerResponse): undefined {
+  response.writeHead(200, { "content-type": "application/json" });
+  const timer = setInterval(() => response.write(" "), 20);
+  response.on("close", () => clearInterval(timer));
+  return undefined;
+}
+
+test.each<[string, WebhookServer["on"][string]]>([
+  ["hangs", () => undefined],
+  ["answers byte by byte", (_, __, ___, response) => trickle(response)],
+])(
+  "a webhook that %s is left at its time limit, and nothing else waits",
+  async (_, answer) => {
+    hooks.on["/h"] = answer;
+    await configure("Validating", { timeoutSeconds: 1 });
+    const hanging = create();
+    const other = await server.call("GET", configMaps);
+    expect(other.status).toBe(200);
+    const refused = await hanging;
+    expect(refused.body.message).toBe(
+      `${called}Post "${hooks.https.url}/h?timeout=1s": context deadline exceeded`,
+    );
+  },
+);
 
 test("what can't be called", async () => {
   const { url, caBundle } = hooks.https;
