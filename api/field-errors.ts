@@ -25,7 +25,7 @@ const shortEscapes: Readonly<Record<string, string>> = {
 };
 
 /** As %q prints text: JSON's notation, but what can't be printed is \x7f, \u00a0 or \U000e0001. */
-function goQuoted(text: string): string {
+export function goQuoted(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return JSON.stringify(text);
   return JSON.stringify(text)
     .replace(/\\u00(07|0b|[01][0-9a-f])/g, (_, code: string) => {

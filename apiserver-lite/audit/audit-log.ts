@@ -4,6 +4,7 @@ import { trimEnd } from "../../api/trim.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { gzip } from "node:zlib";
+import { goQuoted } from "../../api/field-errors.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { AuditEvent, AuditSink } from "./audit-event.ts";
@@ -35,7 +36,7 @@ export class AuditLog implements AuditSink {
   write(events: readonly AuditEvent[]): boolean {
     const { legacy, maxBytes, logger } = this.options;
     const text = events
-      .map((event) => `${legacy ? legacyLine(event) : JSON.stringify(event)}\n`)
+      .map((event) => `${legacy ? legacyLine(event) : jsonLine(event)}\n`)
       .join("");
     try {
       const bytes = Buffer.from(text);
@@ -126,6 +127,13 @@ export class AuditLog implements AuditSink {
   }
 }
 
+/** JSON leaves two characters as they are that some readers take for the end of a line; the reference escapes them. */
+const jsonLine = (event: AuditEvent): string =>
+  JSON.stringify(event).replace(
+    /[\u2028\u2029]/g,
+    (end) => `\\u${end.charCodeAt(0).toString(16)}`,
+  );
+
 interface LegacyUser {
   username?: string;
   groups?: readonly string[];
@@ -137,7 +145,7 @@ function legacyLine(event: AuditEvent): string {
   const ref = (event.objectRef ?? {}) as { namespace?: string };
   const status = event.responseStatus as { code?: number } | undefined;
   const quoted = (groups: readonly string[]): string =>
-    groups.map((group) => JSON.stringify(group)).join(",");
+    groups.map((group) => goQuoted(group)).join(",");
   const fields = {
     id: event.auditID,
     stage: event.stage,
@@ -153,7 +161,7 @@ function legacyLine(event: AuditEvent): string {
     response: status?.code ? String(status.code) : "<deferred>",
   };
   const text = Object.entries(fields)
-    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}=${goQuoted(value)}`)
     .join(" ");
   const time = trimEnd(trimEnd(event.requestReceivedTimestamp, "Z0"), ".");
   return `${time}Z AUDIT: ${text}`;

@@ -580,6 +580,30 @@ describe("the file", () => {
     );
   });
 
+  it.each([[false], [true]])(
+    "has one line an event, whatever its texts have (legacy: %j)",
+    async (legacy) => {
+      const file = path.join(tempDirectory(), "audit.log");
+      const log = new AuditLog({ ...options(file), legacy });
+      const strange = `\0\r\n\v\f\x1b[2K\x1c\x7f\u2028\u2029" AUDIT: id="x`;
+      const shown = {
+        ...event,
+        user: { username: strange, groups: [strange] },
+        userAgent: strange,
+        requestURI: `/${strange}`,
+      };
+      log.write([shown, event]);
+      await log.close();
+      const text = fs.readFileSync(file, "utf8");
+      const ends = /\r|\n|\v|\f|\u2028|\u2029/;
+      expect(text.split(ends)).toHaveLength(3);
+      const [line] = text.split("\n");
+      if (legacy) expect(line).toMatch(/^[\x20-\x7e]*$/);
+      else expect(JSON.parse(line!)).toEqual(shown);
+      expect(text.match(/ AUDIT: id="x/g) ?? []).toHaveLength(legacy ? 2 : 0);
+    },
+  );
+
   it("is rotated, and old ones go", async () => {
     const directory = tempDirectory();
     const file = path.join(directory, "audit.log");
