@@ -24,7 +24,6 @@ export const unbuiltGates: ReadonlySet<string> = new Set([
   "RuntimeClassInImageCriApi",
   "SELinuxChangePolicy",
   "SELinuxMount",
-  "ServiceAccountNodeAudienceRestriction",
   "TopologyManagerPolicyAlphaOptions",
   "UserNamespacesPodSecurityStandards",
 ]);

@@ -15,7 +15,7 @@ import {
   namespaceExists,
 } from "./namespace-existence.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
-import { nodeRestriction } from "./node-restriction.ts";
+import { createNodeRestriction } from "./node-restriction.ts";
 import {
   createOwnerPermissionEnforcement,
   type ResourcesOfKind,
@@ -90,6 +90,8 @@ export interface AdmissionSettings {
   readonly podSecurity?: PodSecurityOptions;
   readonly quotaLimitedResources?: readonly LimitedResource[];
   readonly tolerationRestriction?: TolerationRestriction;
+  /** Agents get tokens for audiences that volumes of their pods need. Default: for any. */
+  readonly restrictsTokenAudiences?: boolean;
 }
 
 /** What plug-ins ask of the server they run in. */
@@ -140,7 +142,7 @@ export function orderedAdmissionPlugins(
     limitPodHardAntiAffinityTopology,
     limitRanger,
     serviceAccount,
-    nodeRestriction,
+    createNodeRestriction(settings.restrictsTokenAudiences),
     taintNodesByCondition,
     alwaysPullImages,
     createImagePolicyWebhook(settings.imagePolicy ?? unsetImagePolicy),

@@ -12,7 +12,8 @@ import { referencesOf } from "../../../api/objects/pod-references.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { isMirrorPod, MIRROR_ANNOTATION, nameOf } from "./requests.ts";
+import { admitAudience, admitToken } from "./node-tokens.ts";
+import { isMirrorPod, MIRROR_ANNOTATION, nameOf, refuse } from "./requests.ts";
 import { typed } from "../../resources/typed.ts";
 
 /** Signers of certificates that say which node their holder is. */
@@ -21,20 +22,20 @@ const nodeSigners = [
   "kubernetes.io/kube-apiserver-client-kubelet",
 ];
 
-export const nodeRestriction: AdmissionPlugin = {
+/** @param restrictsAudiences the gate ServiceAccountNodeAudienceRestriction */
+export const createNodeRestriction = (
+  restrictsAudiences = false,
+): AdmissionPlugin => ({
   name: "NodeRestriction",
   writesWhole: true,
   // The strategy drops these statuses while their gate is off: what the agent sent is seen before.
-  admit(attributes) {
+  admit(attributes, context) {
     const { resource, subresource, operation, user } = attributes;
-    if (
-      resource.group === "" &&
-      resource.resource === "pods" &&
-      subresource === "status" &&
-      operation === "UPDATE" &&
-      nodeOfUser(user)
-    )
-      admitClaimStatuses(attributes);
+    if (resource.group !== "" || !nodeOfUser(user)) return;
+    const place = `${operation} ${resource.resource}/${subresource}`;
+    if (place === "UPDATE pods/status") admitClaimStatuses(attributes);
+    if (restrictsAudiences && place === "CREATE serviceaccounts/token")
+      admitAudience(attributes, context);
   },
   validate(attributes, context) {
     if (attributes.operation === "CONNECT") return;
@@ -85,11 +86,7 @@ export const nodeRestriction: AdmissionPlugin = {
         return admitSigningRequest(node, attributes);
     }
   },
-};
-
-function refuse(attributes: AdmissionAttributes, why: string): never {
-  throw errors.forbidden(attributes.resource, nameOf(attributes), why);
-}
+});
 
 function admitPod(
   node: string,
@@ -318,45 +315,6 @@ function withoutMounting(claim: Readonly<AnyObject>): object {
     ...keptStatus
   } = (status ?? {}) as Record<string, unknown>;
   return { ...rest, metadata: kept, status: keptStatus };
-}
-
-function admitToken(
-  node: string,
-  attributes: AdmissionAttributes,
-  context: StrategyContext,
-): void {
-  const spec = (attributes.object?.["spec"] ?? {}) as {
-    boundObjectRef?: {
-      apiVersion?: string;
-      kind?: string;
-      name?: string;
-      uid?: string;
-    };
-  };
-  const reference = spec.boundObjectRef;
-  if (
-    reference?.kind !== "Pod" ||
-    reference.apiVersion !== "v1" ||
-    !reference.name
-  )
-    refuse(attributes, "node requested token not bound to a pod");
-  if (!reference.uid)
-    refuse(attributes, "node requested token with a pod binding without a uid");
-  const pod = typed<Pod>(
-    context.read("", "pods", attributes.namespace, reference.name),
-  );
-  if (!pod)
-    throw errors.notFound({ group: "", resource: "pods" }, reference.name);
-  if (pod.metadata.uid !== reference.uid)
-    refuse(
-      attributes,
-      `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
-    );
-  if (pod.spec.nodeName !== node)
-    refuse(
-      attributes,
-      "node requested token bound to a pod scheduled on a different node",
-    );
 }
 
 function admitResourceSlice(

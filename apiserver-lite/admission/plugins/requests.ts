@@ -1,13 +1,20 @@
 // Questions plugins ask about the request before them.
 import { isDeepStrictEqual } from "node:util";
+import { errors } from "../../../api/errors.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AdmissionAttributes } from "../plugin.ts";
-
-export { nameOf } from "../request-name.ts";
+import { nameOf } from "../request-name.ts";
 import { typed } from "../../resources/typed.ts";
 
+export { nameOf };
+
 export const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+
+/** Throws ApiError 403 that says why. */
+export function refuse(attributes: AdmissionAttributes, why: string): never {
+  throw errors.forbidden(attributes.resource, nameOf(attributes), why);
+}
 
 /** The object of a create of this resource itself (no subresource); undefined for every other request. */
 export function createdObject(

@@ -122,6 +122,8 @@ export class AdmissionPart {
     const settings = settingsOf(this.configs, this.images);
     const all = orderedAdmissionPlugins(surroundings, {
       ...settings,
+      restrictsTokenAudiences:
+        featureGates["ServiceAccountNodeAudienceRestriction"] === true,
       podSecurity: {
         ...settings.podSecurity,
         metrics: this.#podSecurityMetrics,
