@@ -1,18 +1,19 @@
-// An archive as plain tar: gzip and zstd are unpacked into a temporary file, beside which nothing of it stays. A small
-// archive can hold more than a disk, so a part of the file system stays free. Node unpacks zstd from 22.15 on; before,
+// An archive as plain tar: gzip and zstd are unpacked into a temporary file that has no name any more once it is open, so
+// that nothing of it stays, even of a process that is killed. A small archive can hold more than a disk, so a part of the
+// file system stays free. Node unpacks zstd from 22.15 on; before,
 // the program zstd does.
 import { spawn } from "node:child_process";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream } from "node:fs";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import type { Duplex } from "node:stream";
+import { join } from "node:path";
+import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 
 interface PlainArchive {
   readonly file: fs.FileHandle;
-  /** Removes the temporary file too. */
+  /** The temporary file goes with it. */
   close(): Promise<void>;
 }
 
@@ -28,7 +29,7 @@ export async function openPlainArchive(
   unpackInto = tmpdir(),
 ): Promise<PlainArchive> {
   const file = await fs.open(path, "r");
-  let unpack: ((from: string, to: string) => Promise<void>) | undefined;
+  let unpack: ((from: string, to: Unpacked) => Promise<void>) | undefined;
   try {
     const magic = Buffer.alloc(4);
     await file.read(magic, 0, 4, 0);
@@ -40,27 +41,41 @@ export async function openPlainArchive(
   }
   if (!unpack) return { file, close: () => file.close() };
   await file.close();
-  const directory = await fs.mkdtemp(join(unpackInto, "orbit-image-"));
-  const removed = (): Promise<void> =>
-    fs.rm(directory, { recursive: true, force: true });
+  const { file: plain, out } = await namelessFile(unpackInto);
   try {
-    const plain = join(directory, "image.tar");
-    await unpack(path, plain);
-    const unpacked = await fs.open(plain, "r");
-    return {
-      file: unpacked,
-      async close() {
-        await unpacked.close();
-        await removed();
-      },
-    };
+    await unpack(path, { out, directory: unpackInto });
+    return { file: plain, close: () => plain.close() };
   } catch (error) {
-    await removed();
+    out.destroy();
+    await plain.close();
     throw error;
   }
 }
 
-const privately = { mode: 0o600 };
+/** To be read and to be written by; `out` closes itself, also when it is destroyed. */
+async function namelessFile(
+  directory: string,
+): Promise<{ file: fs.FileHandle; out: Writable }> {
+  const parent = await fs.mkdtemp(join(directory, "orbit-image-"));
+  try {
+    const name = join(parent, "image.tar");
+    const written = await fs.open(name, "wx", 0o600);
+    const file = await fs.open(name, "r").catch(async (error: unknown) => {
+      await written.close();
+      throw error;
+    });
+    return { file, out: written.createWriteStream() };
+  } finally {
+    await fs.rm(parent, { recursive: true, force: true });
+  }
+}
+
+/** Where the plain form goes. */
+interface Unpacked {
+  readonly out: Writable;
+  /** Of its file system. */
+  readonly directory: string;
+}
 
 /** Bytes that may still be written into a directory; throws where there are none. */
 async function spaceIn(directory: string): Promise<number> {
@@ -68,30 +83,33 @@ async function spaceIn(directory: string): Promise<number> {
   const bytes = Math.floor((bavail - blocks * freeShare) * bsize);
   if (bytes > 0) return bytes;
   throw new Error(
-    `the archive unpacks to more than there is room for in ${dirname(directory)}, where a twentieth stays free: TMPDIR names another directory`,
+    `the archive unpacks to more than there is room for in ${directory}, where a twentieth stays free: TMPDIR names another directory`,
   );
 }
 
-/** Passes on what is unpacked while there is room for it beside the file `to`. */
+/** Passes on what is unpacked while there is room for it in the directory. */
 async function* whileThereIsRoom(
   chunks: AsyncIterable<Buffer>,
-  to: string,
+  directory: string,
 ): AsyncGenerator<Buffer> {
   let room = 0;
   for await (const chunk of chunks) {
     if (chunk.length > room)
-      room = Math.min(await spaceIn(dirname(to)), bytesBetweenLooks);
+      room = Math.min(await spaceIn(directory), bytesBetweenLooks);
     room -= chunk.length;
     yield chunk;
   }
 }
 
-async function unpackGzip(from: string, to: string): Promise<void> {
+async function unpackGzip(
+  from: string,
+  { out, directory }: Unpacked,
+): Promise<void> {
   await pipeline(
     createReadStream(from),
     zlib.createGunzip(),
-    (chunks: AsyncIterable<Buffer>) => whileThereIsRoom(chunks, to),
-    createWriteStream(to, privately),
+    (chunks: AsyncIterable<Buffer>) => whileThereIsRoom(chunks, directory),
+    out,
   );
 }
 
@@ -100,10 +118,12 @@ const { createZstdDecompress } = zlib as unknown as {
   createZstdDecompress?: () => Duplex;
 };
 
-async function unpackZstd(from: string, to: string): Promise<void> {
-  const out = createWriteStream(to, privately);
+async function unpackZstd(
+  from: string,
+  { out, directory }: Unpacked,
+): Promise<void> {
   const guard = (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> =>
-    whileThereIsRoom(chunks, to);
+    whileThereIsRoom(chunks, directory);
   if (createZstdDecompress) {
     await pipeline(createReadStream(from), createZstdDecompress(), guard, out);
     return;
