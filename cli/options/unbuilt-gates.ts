@@ -1,5 +1,7 @@
-// Feature gates of 1.32 that are off and whose feature is not built: to turn one on is refused by name, as it would have no
-// effect. Those without a visible effect are not here (how answers are written, what clients prefer, Windows).
+// Feature gates of 1.32 that can't be set otherwise than they are, as that would have no effect. Those without a visible
+// effect are not here (how answers are written, what clients prefer, Windows).
+
+/** Off, and their feature is not built: to turn one on is refused by name. */
 export const unbuiltGates: ReadonlySet<string> = new Set([
   "AllowDNSOnlyNodeCSR",
   "AllowInsecureKubeletCertificateSigningRequests",
@@ -26,4 +28,49 @@ export const unbuiltGates: ReadonlySet<string> = new Set([
   "SELinuxMount",
   "TopologyManagerPolicyAlphaOptions",
   "UserNamespacesPodSecurityStandards",
+]);
+
+/** On, and their feature is always on here: to turn one off is refused by name. */
+export const fixedGates: ReadonlySet<string> = new Set([
+  "AnonymousAuthConfigurableEndpoints",
+  "AnyVolumeDataSource",
+  "AuthorizeNodeWithSelectors",
+  "AuthorizeWithSelectors",
+  "CPUManagerPolicyOptions",
+  "CRDValidationRatcheting",
+  "ExecProbeTimeout",
+  "GracefulNodeShutdown",
+  "GracefulNodeShutdownBasedOnPodPriority",
+  "HonorPVReclaimPolicy",
+  "ImageMaximumGCAge",
+  "JobBackoffLimitPerIndex",
+  "JobManagedBy",
+  "JobPodReplacementPolicy",
+  "JobSuccessPolicy",
+  "KubeletSeparateDiskGC",
+  "MatchLabelKeysInPodAffinity",
+  "MatchLabelKeysInPodTopologySpread",
+  "NFTablesProxyMode",
+  "NodeInclusionPolicyInPodTopologySpread",
+  "OpenAPIEnums",
+  "PodDeletionCost",
+  "PodLifecycleSleepAction",
+  "PodReadyToStartContainersCondition",
+  "PortForwardWebsockets",
+  "RecoverVolumeExpansionFailure",
+  "RecursiveReadOnlyMounts",
+  "RelaxedEnvironmentVariableValidation",
+  "ReloadKubeletServerCertificateFile",
+  "RotateKubeletServerCertificate",
+  "SeparateTaintEvictionController",
+  "ServiceAccountTokenNodeBinding",
+  "ServiceTrafficDistribution",
+  "SidecarContainers",
+  "StorageVersionHash",
+  "SystemdWatchdog",
+  "TopologyAwareHints",
+  "TopologyManagerPolicyOptions",
+  "TranslateStreamCloseWebsocketRequests",
+  "UnauthenticatedHTTP2DOSMitigation",
+  "WatchList",
 ]);

@@ -3,7 +3,7 @@
 import gates from "../../../api/facts/feature-gates.json";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
-import { unbuiltGates } from "../../options/unbuilt-gates.ts";
+import { fixedGates, unbuiltGates } from "../../options/unbuilt-gates.ts";
 
 export type EmulatedVersion = "1.31" | "1.32";
 
@@ -74,6 +74,10 @@ function gateOf(name: string, version: EmulatedVersion): Gate | undefined {
   return { stage, on: on === "on", locked: locked !== undefined };
 }
 
+/** Whether there is anything behind the gate that knows of this setting. */
+const canBe = (name: string, on: boolean, gate: Gate): boolean =>
+  on === gate.on || !(on ? unbuiltGates : fixedGates).has(name);
+
 const booleans: Readonly<Record<string, boolean>> = {
   ...{ "1": true, t: true, T: true, true: true, TRUE: true, True: true },
   ...{ "0": false, f: false, F: false, false: false, FALSE: false },
@@ -122,8 +126,8 @@ export function featureGatesOf(
       fail(
         `cannot set feature gate ${name} to ${on}, feature is locked to ${gate.on}`,
       );
-    if (on && unbuiltGates.has(name))
-      fail(`cannot set feature gate ${name} to true, it is not supported`);
+    if (!canBe(name, on, gate))
+      fail(`cannot set feature gate ${name} to ${on}, it is not supported`);
     if (gate.stage === "ga" || gate.stage === "deprecated")
       warn(
         `Setting ${gate.stage === "ga" ? "GA" : "deprecated"} feature gate ${name}=${on}. It will be removed in a future release.`,
@@ -133,7 +137,8 @@ export function featureGatesOf(
   for (const name of Object.keys(gates)) {
     const gate = gateOf(name, version);
     const on = gate && wholeStages.get(gate.stage);
-    if (on !== undefined) chosen[name] ??= on && !unbuiltGates.has(name);
+    if (on !== undefined)
+      chosen[name] ??= canBe(name, on, gate!) ? on : gate!.on;
   }
   return chosen;
 }

@@ -8,7 +8,10 @@ import {
   featureGatesOf,
   gatesOfPart,
 } from "../../../cli/parts/api/emulated-version.ts";
-import { unbuiltGates } from "../../../cli/options/unbuilt-gates.ts";
+import {
+  fixedGates,
+  unbuiltGates,
+} from "../../../cli/options/unbuilt-gates.ts";
 import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { chosenCatalogue } from "../../../cli/parts/api/runtime-config.ts";
 
@@ -47,9 +50,9 @@ const gates = (texts: string, version: "1.31" | "1.32" = "1.32") =>
   );
 
 test("gates are set by name, a component before it makes no difference", () => {
-  expect(gates("CBORServingAndStorage=true,kube:WatchList=F")).toEqual({
+  expect(gates("CBORServingAndStorage=true,kube:APIResponseCompression=F")).toEqual({
     CBORServingAndStorage: true,
-    WatchList: false,
+    APIResponseCompression: false,
   });
 });
 
@@ -88,7 +91,7 @@ test("AllAlpha and AllBeta leave what is set itself alone", () => {
   expect(all["CBORServingAndStorage"]).toBe(false);
   expect(all["StorageVersionMigrator"]).toBe(true);
   expect(all["WatchList"]).toBeUndefined();
-  expect(gates("AllBeta=false")["WatchList"]).toBe(false);
+  expect(gates("AllBeta=false")["APIResponseCompression"]).toBe(false);
 });
 
 test("a gate whose feature is not built can't be turned on, and stays off with its stage", () => {
@@ -101,6 +104,17 @@ test("a gate whose feature is not built can't be turned on, and stays off with i
       `cannot set feature gate ${name} to true, it is not supported`,
     );
     expect(gates(`${name}=false`)).toEqual({ [name]: false });
+  }
+});
+
+test("a gate whose feature is always on can't be turned off, and stays on with its stage", () => {
+  for (const [name, value] of Object.entries(gates("AllBeta=false")))
+    expect([name, value]).toEqual([name, fixedGates.has(name)]);
+  for (const name of fixedGates) {
+    expect(() => gates(`${name}=false`)).toThrow(
+      `cannot set feature gate ${name} to false, it is not supported`,
+    );
+    expect(gates(`${name}=true`)).toEqual({ [name]: true });
   }
 });
 
