@@ -135,6 +135,7 @@ export class Metrics implements Observer {
       ...this.access.families(),
       ...this.sources.registry.admissionMetrics.families(),
       ...this.sources.registry.ruleTimes.families(),
+      ...this.sources.registry.storeTimes.families(),
     ];
   }
 

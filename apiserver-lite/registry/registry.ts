@@ -18,6 +18,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { builtinKinds } from "./kinds/builtin-kinds.ts";
 import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
+import { StoreTimes } from "./store-times.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import { SealedRetries } from "./sealed-retries.ts";
 import type { Tracer } from "../../api/tracing/tracer.ts";
@@ -66,6 +67,7 @@ export class Registry implements ClusterState {
   readonly admission: readonly AdmissionPlugin[];
   readonly admissionMetrics = new AdmissionMetrics();
   readonly ruleTimes = new RuleTimes();
+  readonly storeTimes = new StoreTimes();
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;

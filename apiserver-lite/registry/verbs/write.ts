@@ -104,7 +104,7 @@ export async function writeObject(
   if (object.metadata.selfLink !== undefined) delete object.metadata.selfLink;
   const preparing = kind.form.prepare(key);
   if (preparing) await prepared(preparing);
-  const result = await storeWrite(call, {
+  const result = await storeWrite(call, expected === 0 ? "create" : "update", {
     key: kind.storeKey(key),
     expectedRevision: expected,
     attachment: pending,
@@ -142,7 +142,7 @@ export function removeObject(
   key: string,
   expected: number,
 ): Promise<WriteResult> {
-  return storeWrite(call, {
+  return storeWrite(call, "delete", {
     key: kind.storeKey(key),
     expectedRevision: expected,
     encode: () => undefined,
@@ -151,8 +151,12 @@ export function removeObject(
 
 async function storeWrite(
   call: Call,
+  operation: "create" | "update" | "delete",
   op: Parameters<Call["registry"]["store"]["write"]>[0],
 ): Promise<WriteResult> {
+  const { storeTimes } = call.registry;
+  const { info } = call.endpoint;
+  const began = performance.now();
   try {
     const { tracer } = call.registry.options;
     const result = await (tracer
@@ -163,8 +167,10 @@ async function storeWrite(
         )
       : call.registry.store.write(op));
     call.registry.options.loopWatch?.enter(call);
+    storeTimes.wrote(operation, info, began);
     return result;
   } catch (error) {
+    storeTimes.wrote(operation, info, began, error instanceof StoreError);
     if (error instanceof StoreError)
       call.registry.logger.error({ err: error }, "write to the store failed");
     throw storeFailure(error);
