@@ -1,5 +1,6 @@
 // Which strategy a resource has: one file a kind, registered here by group and plural name. A resource that is not here
 // gets the registry's plain behaviour. Nothing is shared between two calls of `createStrategies`.
+import { withoutGatedFields } from "./gated-fields.ts";
 import type { ResourceStrategy } from "./strategy.ts";
 import {
   admissionPolicyBindingStrategy,
@@ -209,8 +210,13 @@ export function createStrategies(
   };
   return (group, resource) => {
     const name = `${group}/${resource}`;
-    const strategy = made[name] ?? strategies.get(name);
-    if (!strategy) return undefined;
+    const known = made[name] ?? strategies.get(name);
+    if (!known) return undefined;
+    const strategy = withoutGatedFields(
+      name,
+      known,
+      options.featureGates ?? {},
+    );
     const gated = withoutDisabledFields(group, resource, strategy, podFeatures);
     return allowPrivileged ? gated : withoutPrivileged(group, resource, gated);
   };
