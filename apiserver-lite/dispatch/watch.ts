@@ -96,7 +96,7 @@ export function keepWatch(
 }
 
 function queryOf(call: Call): WatchQuery {
-  const query = watchQueryOf(call.query);
+  const query = watchQueryOf(call.query, call.registry.streamsLists);
   if (call.name === "") return query;
   const names = parseFieldSelector(query.fieldSelector).requirements.filter(
     ({ field, op }) => field === "metadata.name" && op === "=",

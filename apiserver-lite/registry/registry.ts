@@ -134,6 +134,11 @@ export class Registry implements ClusterState {
     return this.options.featureGates?.[name] ?? false;
   }
 
+  /** The gate WatchList, on by default: a watch may begin with the state. */
+  get streamsLists(): boolean {
+    return this.options.featureGates?.["WatchList"] ?? true;
+  }
+
   /** Is the resource read as if there were no watch cache? */
   readsNewest(info: { group: string; resource: string }): boolean {
     return this.options.uncached?.(info) ?? false;

@@ -68,5 +68,4 @@ export const fixedGates: ReadonlySet<string> = new Set([
   "TopologyManagerPolicyOptions",
   "TranslateStreamCloseWebsocketRequests",
   "UnauthenticatedHTTP2DOSMitigation",
-  "WatchList",
 ]);

@@ -64,8 +64,11 @@ export interface OpenWatch {
   close(): void;
 }
 
-/** Throws ApiError 400. */
-export function watchQueryOf(query: URLSearchParams): WatchQuery {
+/** @param streamsLists the gate WatchList. Throws ApiError 400. */
+export function watchQueryOf(
+  query: URLSearchParams,
+  streamsLists: boolean,
+): WatchQuery {
   integer(query.get("limit"));
   const initial = query.get("sendInitialEvents");
   const asked = {
@@ -79,6 +82,7 @@ export function watchQueryOf(query: URLSearchParams): WatchQuery {
   };
   // Without a version to start at, the state is what it begins with.
   const fromState =
+    streamsLists &&
     asked.sendInitialEvents === undefined &&
     asked.resourceVersionMatch === "" &&
     ["", "0"].includes(asked.resourceVersion);
@@ -105,7 +109,7 @@ export async function watch(
   const { endpoint, registry } = call;
   const kind = endpoint.stored;
   if (!kind) throw errors.methodNotAllowed(endpoint.info, "watch");
-  validateWatchQuery(query);
+  validateWatchQuery(query, registry.streamsLists);
   const selection = selectionOf(
     endpoint,
     call.namespace,
@@ -167,7 +171,7 @@ export async function watch(
   };
 }
 
-function validateWatchQuery(query: WatchQuery): void {
+function validateWatchQuery(query: WatchQuery, streamsLists: boolean): void {
   const { resourceVersionMatch: match, sendInitialEvents } = query;
   const problems: FieldError[] = [];
   const forbid = (detail: string) =>
@@ -179,6 +183,13 @@ function validateWatchQuery(query: WatchQuery): void {
   if (sendInitialEvents !== undefined && match !== "NotOlderThan")
     forbid(
       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    );
+  if (sendInitialEvents !== undefined && !streamsLists)
+    problems.push(
+      fieldErrors.forbidden(
+        "sendInitialEvents",
+        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+      ),
     );
   if (match !== "" && query.continue)
     forbid("resourceVersionMatch is forbidden when continue is provided");

@@ -75,3 +75,24 @@ test("what was written with the gates on stays when they are off, and nothing ne
   );
   expect(added.body.spec).not.toHaveProperty("trafficDistribution");
 });
+
+test("without WatchList a watch does not begin with a list that was asked for, and as ever with the state", async () => {
+  directory = tempDirectory();
+  server = await startTestServer({
+    store: createFileStore({ directory }),
+    featureGates: { WatchList: false },
+  });
+  const asked =
+    "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+  const refused = await server.call("GET", `${services}?${asked}`);
+  expect([refused.status, refused.body.message]).toEqual([
+    422,
+    'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+  ]);
+  await server.call("POST", services, service("there"));
+  for (const version of ["", "&resourceVersion=0"]) {
+    const watch = await server.watch(`${services}?watch=1${version}`);
+    expect((await watch.next())!.object.metadata.name).toBe("there");
+    watch.close();
+  }
+});
