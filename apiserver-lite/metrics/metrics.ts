@@ -53,8 +53,11 @@ export class Metrics implements Observer {
     );
     registry.kinds.onChange((changed) => {
       for (const { group, version, resource } of changed)
-        if (!registry.endpoint(group, version, resource))
+        if (!registry.endpoint(group, version, resource)) {
           this.#requests.forget(group, version, resource);
+          if (!registry.kinds.kind(group, resource))
+            registry.storeTimes.forget({ group, resource });
+        }
     });
   }
 

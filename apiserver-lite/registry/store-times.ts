@@ -5,6 +5,14 @@ import type { Family } from "../../api/metrics/family.ts";
 
 type Operation = "create" | "update" | "delete";
 
+interface Resource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+const typeOf = ({ group, resource }: Resource): string =>
+  group === "" ? resource : `${resource}.${group}`;
+
 const labels = ["operation", "type"];
 
 export class StoreTimes {
@@ -33,14 +41,21 @@ export class StoreTimes {
   /** @param began of performance.now() @param failed a write that finds another revision has not failed */
   wrote(
     operation: Operation,
-    { group, resource }: { group: string; resource: string },
+    of: Resource,
     began: number,
     failed = false,
   ): void {
-    const type = group === "" ? resource : `${resource}.${group}`;
+    const type = typeOf(of);
     this.#took.observe((performance.now() - began) / 1000, operation, type);
     this.#requests.count(operation, type);
     if (failed) this.#errors.count(operation, type);
+  }
+
+  /** The resource is gone: those who make definitions and delete them leave nothing. */
+  forget(of: Resource): void {
+    const gone = typeOf(of);
+    for (const each of [this.#took, this.#requests, this.#errors])
+      each.forget(({ type }) => type === gone);
   }
 
   families(): Family[] {
