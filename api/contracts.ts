@@ -42,7 +42,6 @@ export interface Authorizer {
   ): Promise<AccessDecision> | AccessDecision;
 }
 
-/** Checks a bearer token or a verified client certificate; undefined: not mine. Rejects when it is mine and bad. */
 /** What authentication finds out about a request beside its user. */
 export interface AuthenticationRemarks {
   /** For the audit log. */
@@ -51,6 +50,7 @@ export interface AuthenticationRemarks {
   warn(text: string): void;
 }
 
+/** Checks a bearer token or a verified client certificate; undefined: not mine. Rejects when it is mine and bad. */
 export interface TokenAuthenticator {
   /** @param remarks of the request that the token came with; undefined: it is looked at once more, and not counted */
   authenticateToken(

@@ -2,6 +2,7 @@
 // --volume-stats-agg-period says; nothing is read without a request. A driver that hangs holds up its own volume only.
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../api/clock.ts";
+import { claimNameOf } from "../../api/objects/volumes/pod-claims.ts";
 import type { VolumeStats } from "../../api/contracts.ts";
 import { formatTime } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
@@ -61,9 +62,7 @@ export class VolumeStatistics {
         const usage = found && (await this.#usageOf(found));
         if (!usage) return [];
         const { abnormal, ...amounts } = usage;
-        const claim =
-          volume.persistentVolumeClaim?.claimName ??
-          (volume.ephemeral ? `${metadata.name}-${volume.name}` : undefined);
+        const claim = claimNameOf({ metadata }, volume);
         return [
           {
             time,

@@ -1,12 +1,22 @@
 // Which claims a pod uses, by key: those it names, and those made for its ephemeral volumes.
-import type { PersistentVolumeClaim, Pod } from "../../types/core-v1.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from "../../types/core-v1.ts";
+
+/** The name of a volume's claim; undefined: it has none. */
+export const claimNameOf = (
+  { metadata }: Pick<Pod, "metadata">,
+  volume: Volume,
+): string | undefined =>
+  volume.persistentVolumeClaim?.claimName ??
+  (volume.ephemeral ? `${metadata.name}-${volume.name}` : undefined);
 
 export function claimKeysOf(pod: Pod): string[] {
-  const { name, namespace } = pod.metadata;
+  const { namespace } = pod.metadata;
   return (pod.spec.volumes ?? []).flatMap((volume) => {
-    const claim =
-      volume.persistentVolumeClaim?.claimName ??
-      (volume.ephemeral ? `${name}-${volume.name}` : undefined);
+    const claim = claimNameOf(pod, volume);
     return claim === undefined ? [] : [`${namespace}/${claim}`];
   });
 }

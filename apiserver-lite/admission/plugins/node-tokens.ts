@@ -2,6 +2,7 @@
 // ServiceAccountNodeAudienceRestriction, for an audience that a volume of the pod needs. An agent that was broken into
 // then gets no tokens that other services of the cluster would take.
 import { errors } from "../../../api/errors.ts";
+import { claimNameOf } from "../../../api/objects/volumes/pod-claims.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -116,13 +117,12 @@ function driverAudiences(
 }
 
 function driverOfClaim(
-  { metadata: { name, namespace = "" } }: Pod,
+  pod: Pod,
   volume: Volume,
   context: StrategyContext,
 ): string | undefined {
-  const claimName =
-    volume.persistentVolumeClaim?.claimName ??
-    (volume.ephemeral ? `${name}-${volume.name}` : undefined);
+  const { namespace = "" } = pod.metadata;
+  const claimName = claimNameOf(pod, volume);
   if (claimName === undefined) return undefined;
   const claim = typed<PersistentVolumeClaim>(
     context.read("", "persistentvolumeclaims", namespace, claimName),
