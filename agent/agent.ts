@@ -105,13 +105,15 @@ class AgentLife {
     await this.#parts.archives?.stop();
     await node.stop();
     await sources.stop();
-    await workers.stop();
+    const workersStopped = workers.stop();
+    // No worker waits for a driver that hangs. Device plug-ins come later: a pod whose devices fail is refused for good.
+    claims.stop();
+    await this.#parts.csi.stop();
+    await workersStopped;
     this.#parts.objects.stop();
     await this.#parts.podResources.stop();
     await plugins.stop();
     await devices.stop();
-    claims.stop();
-    await this.#parts.csi.stop();
     await volumes.stop();
     reports.stop();
     runtimePods.stop();

@@ -113,6 +113,7 @@ export class GrpcChannel {
   readonly #client: Grpc.Client;
   readonly #codec: WireCodec;
   readonly #trace: GrpcTracing | undefined;
+  readonly #underWay = new Set<Grpc.ClientUnaryCall>();
 
   /** Connects with the first call. */
   constructor(
@@ -135,8 +136,14 @@ export class GrpcChannel {
     );
   }
 
-  /** Ends the connection; calls under way fail. */
+  /** Ends the connection once the calls under way have their answers. */
   close(): void {
+    this.#client.close();
+  }
+
+  /** Ends the connection; unary calls under way fail at once as cancelled. */
+  abort(): void {
+    for (const call of this.#underWay) call.cancel();
     this.#client.close();
   }
 
@@ -148,7 +155,7 @@ export class GrpcChannel {
   ): Promise<T> {
     const traced = this.#trace?.(method.path);
     return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(
+      const call = this.#client.makeUnaryRequest(
         method.path,
         this.#encoder(method),
         this.#decoder(method),
@@ -156,6 +163,7 @@ export class GrpcChannel {
         this.#metadata(options, traced?.headers),
         deadlineOf(options),
         (failure, response) => {
+          this.#underWay.delete(call);
           const error = failure && asLostConnection(failure);
           traced?.end(error ?? undefined, {
             "rpc.grpc.status_code": error?.code ?? 0,
@@ -164,6 +172,7 @@ export class GrpcChannel {
           else resolve(response as T);
         },
       );
+      this.#underWay.add(call);
     });
   }
 
@@ -226,8 +235,9 @@ export class GrpcChannel {
 }
 
 /**
- * grpc-js reports some broken connections as a call that its caller cancelled, for Node ends the streams of both alike. No
- * caller here cancels a unary call, and the reference's client reports a broken connection as Unavailable.
+ * grpc-js reports some broken connections as a call that its caller cancelled, for Node ends the streams of both alike.
+ * Unary calls are cancelled here by abort() alone, which has other details, and the reference's client reports a broken
+ * connection as Unavailable.
  */
 function asLostConnection(error: Grpc.ServiceError): Grpc.ServiceError {
   if (error.code !== grpcCodes.cancelled || error.details !== "Call cancelled")

@@ -71,7 +71,7 @@ export class CsiDriver {
 
   /** Calls under way fail. */
   close(): void {
-    this.#channel.close();
+    this.#channel.abort();
   }
 
   /** Numbers of nodeCapability. Asked once: a driver that changes registers again. */

@@ -97,9 +97,10 @@ export class CsiVolumes {
     await this.#released();
   }
 
+  /** Calls of drivers that are under way fail, and are repeated after the next start. */
   async stop(): Promise<void> {
-    await this.#unstaging.stop();
     this.#options.registry.stop();
+    await this.#unstaging.stop();
   }
 
   async #mount(request: VolumeRequest): Promise<MountedVolume> {

@@ -20,9 +20,9 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-async function errorOf(
+async function channelTo(
   answer: (stream: http2.ServerHttp2Stream) => void,
-): Promise<unknown> {
+): Promise<GrpcChannel> {
   const server = http2.createServer();
   server.on("stream", answer);
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -35,11 +35,16 @@ async function errorOf(
     channel.close();
     server.close();
   });
-  return channel.unary(method, {}).then(
+  return channel;
+}
+
+const errorOf = async (
+  answer: (stream: http2.ServerHttp2Stream) => void,
+): Promise<unknown> =>
+  (await channelTo(answer)).unary(method, {}).then(
     () => undefined,
     (error: unknown) => error,
   );
-}
 
 test("a call whose connection broke is unavailable, not cancelled: nobody here cancels", async () => {
   const error = await errorOf((stream) =>
@@ -67,4 +72,32 @@ test("a call that the peer itself answers as cancelled stays so", async () => {
   expect(grpcStatusText(error)).toBe(
     "rpc error: code = Canceled desc = context canceled",
   );
+});
+
+test("an aborted channel fails the calls under way, a closed one lets them end", async () => {
+  const asked: http2.ServerHttp2Stream[] = [];
+  let arrived: () => void = () => undefined;
+  const listen = (stream: http2.ServerHttp2Stream): void => {
+    asked.push(stream);
+    arrived();
+  };
+  const aborted = await channelTo(listen);
+  const first = aborted.unary(method, {});
+  await new Promise<void>((resolve) => (arrived = resolve));
+  aborted.abort();
+  await expect(first).rejects.toThrow("1 CANCELLED: Cancelled on client");
+
+  const closed = await channelTo(listen);
+  const second = closed.unary(method, {});
+  await new Promise<void>((resolve) => (arrived = resolve));
+  closed.close();
+  const stream = asked.at(-1)!;
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc" },
+    { waitForTrailers: true },
+  );
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+  // An empty message: not compressed, of no bytes.
+  stream.end(Buffer.alloc(5));
+  await expect(second).resolves.toEqual({});
 });
