@@ -1,7 +1,12 @@
 // One device plug-in's socket as the agent uses it. Every call has a deadline, a list of devices is bounded, and what the
 // plug-in answers is checked before anything is made of it: a plug-in that lies or hangs is named in the error.
 import type { ClientReadableStream } from "@grpc/grpc-js";
-import { GrpcChannel, grpcText, loadGrpc } from "../../../grpc/channel.ts";
+import {
+  GrpcChannel,
+  grpcStatusText,
+  grpcText,
+  loadGrpc,
+} from "../../../grpc/channel.ts";
 import {
   devicePluginCodec,
   devicePluginMethods,
@@ -106,16 +111,18 @@ export class DevicePluginClient {
   }
 
   async allocate(ids: readonly string[]): Promise<ContainerAllocation> {
-    const { container_responses: responses } = await this.#call<{
-      container_responses: ContainerAllocation[];
-    }>(
-      "Allocate",
-      this.#channel.unary(
+    let responses: ContainerAllocation[];
+    try {
+      ({ container_responses: responses } = await this.#channel.unary<{
+        container_responses: ContainerAllocation[];
+      }>(
         devicePluginMethods.allocate,
         { container_requests: [{ devices_ids: ids }] },
         { timeoutMs: allocateTimeoutMs },
-      ),
-    );
+      ));
+    } catch (error) {
+      throw new Error(grpcStatusText(error), { cause: error });
+    }
     const [allocation] = responses;
     if (!allocation)
       throw new Error(
@@ -150,7 +157,7 @@ export class DevicePluginClient {
       return responses[0]?.deviceIDs ?? [];
     } catch (error) {
       throw new Error(
-        `device plugin GetPreferredAllocation rpc failed with err: ${(error as Error).message}`,
+        `device plugin GetPreferredAllocation rpc failed with err: ${grpcStatusText(error)}`,
         { cause: error },
       );
     }
@@ -165,18 +172,7 @@ export class DevicePluginClient {
       );
     } catch (error) {
       throw new Error(
-        `device plugin PreStartContainer rpc failed with err: ${(error as Error).message}`,
-        { cause: error },
-      );
-    }
-  }
-
-  async #call<T>(name: string, answer: Promise<unknown>): Promise<T> {
-    try {
-      return (await answer) as T;
-    } catch (error) {
-      throw new Error(
-        `device plugin ${name} rpc of ${this.resource} failed with err: ${(error as Error).message}`,
+        `device plugin PreStartContainer rpc failed with err: ${grpcStatusText(error)}`,
         { cause: error },
       );
     }

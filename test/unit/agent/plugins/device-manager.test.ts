@@ -320,7 +320,7 @@ test.each<[string, DevicePluginOverrides, RegExp]>([
         throw new Error("no power");
       },
     },
-    /device plugin Allocate rpc of example.com\/gadget failed with err: .*no power$/,
+    /^rpc error: code = Unknown desc = no power$/,
   ],
 ])("a plug-in that answers Allocate with %s", async (_what, over, text) => {
   const { manager, plugin } = await bench();
