@@ -18,6 +18,7 @@ export function wireClaims({
   settings,
   client,
   plugins,
+  metrics,
   clock,
   logger,
 }: Ground): PodClaims {
@@ -29,6 +30,7 @@ export function wireClaims({
     ...{ client, clock, logger },
   });
   plugins.registerHandler("DRAPlugin", claims.drivers);
+  metrics.add(() => claims.metrics.families());
   return claims;
 }
 

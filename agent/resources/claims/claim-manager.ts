@@ -19,6 +19,7 @@ import type { ResourceClaim } from "../../../api/types/resource-v1beta1.ts";
 import type { Client } from "../../../client/client.ts";
 import { resourceClaims } from "../../../client/resources.ts";
 import { CheckedState } from "../checked-state.ts";
+import { ClaimMetrics } from "./claim-metrics.ts";
 import { DraDrivers } from "./dra-drivers.ts";
 import type { DraDevice } from "./dra-protocol.ts";
 import { NodeSlices } from "./node-slices.ts";
@@ -53,6 +54,7 @@ export class ClaimManager {
   readonly #slices: NodeSlices;
   /** The handler of drivers that register. */
   readonly drivers: DraDrivers;
+  readonly metrics = new ClaimMetrics();
 
   constructor(options: ClaimManagerOptions) {
     this.#options = options;
@@ -61,7 +63,10 @@ export class ClaimManager {
       options.logger,
     );
     this.#slices = new NodeSlices(options);
-    this.drivers = new DraDrivers((driver) => this.#slices.remove(driver));
+    this.drivers = new DraDrivers(
+      (driver) => this.#slices.remove(driver),
+      this.metrics,
+    );
   }
 
   /** Before any pod starts. Slices of before are removed: no driver has registered yet. */
@@ -71,6 +76,7 @@ export class ClaimManager {
     this.#slices.remove(undefined);
   }
 
+  /** Calls of drivers that are under way fail, and are repeated after the next start. */
   stop(): void {
     this.#slices.stop();
     this.drivers.close();
@@ -78,6 +84,11 @@ export class ClaimManager {
 
   /** Idempotent; rejects with why the pod can't start yet. */
   async prepare(pod: Pod): Promise<void> {
+    if ((pod.spec.resourceClaims ?? []).length === 0) return;
+    await this.metrics.timed("PrepareResources", this.#prepareAll(pod));
+  }
+
+  async #prepareAll(pod: Pod): Promise<void> {
     for (const podClaim of pod.spec.resourceClaims ?? []) {
       const claim = await this.#allowedClaim(pod, podClaim);
       if (!claim) continue;
@@ -93,7 +104,10 @@ export class ClaimManager {
         .flat()
         .filter(
           ({ request_names: requests }) =>
-            request === undefined || requests.includes(request),
+            request === undefined ||
+            // One without requests belongs to all of them.
+            requests.length === 0 ||
+            requests.includes(request),
         )
         .flatMap((device) => device.cdi_device_ids),
     );
@@ -114,6 +128,11 @@ export class ClaimManager {
 
   /** Nothing of the pod runs any more. Idempotent; rejects when a driver could not: to be tried again. */
   async unprepare(uid: string): Promise<void> {
+    if (!this.areUsedBy(uid)) return;
+    await this.metrics.timed("UnprepareResources", this.#unprepareAll(uid));
+  }
+
+  async #unprepareAll(uid: string): Promise<void> {
     for (const [key, { pods }] of [...this.#claims])
       if (pods.includes(uid))
         await this.#inTurn(key, () => this.#unprepare(key, uid));

@@ -1,15 +1,20 @@
 // The DRA drivers of this node, by name, and the calls to them. A driver registers by a socket in the plug-ins' registry;
 // of two with one name the newer one is called. What a driver answers is checked: it names exactly the claim it was asked
 // about, and CDI names of a bounded number.
-import { GrpcChannel, loadGrpc } from "../../../grpc/channel.ts";
+import {
+  GrpcChannel,
+  grpcCodeName,
+  grpcStatusText,
+  loadGrpc,
+} from "../../../grpc/channel.ts";
 import type {
   PluginHandler,
   RegisteredPlugin,
 } from "../../plugin-registration/plugin-registration.ts";
+import type { ClaimMetrics } from "./claim-metrics.ts";
 import {
   draCodec,
-  draMethods,
-  draService,
+  draMethodsFor,
   type DraClaim,
   type DraDevice,
 } from "./dra-protocol.ts";
@@ -30,25 +35,20 @@ interface Driver {
 export class DraDrivers implements PluginHandler {
   readonly #drivers = new Map<string, Driver>();
   readonly #onGone: (driver: string) => void;
+  readonly #metrics: ClaimMetrics;
 
   /** @param onGone the driver's socket is gone, and no other of its name is there */
-  constructor(onGone: (driver: string) => void) {
+  constructor(onGone: (driver: string) => void, metrics: ClaimMetrics) {
     this.#onGone = onGone;
+    this.#metrics = metrics;
   }
 
   validate({ name, versions }: RegisteredPlugin): void {
-    if (versions.length === 0)
-      throw new Error(
-        `invalid versions of plugin ${name}: empty list of supported gRPC services (aka supported versions)`,
-      );
-    if (!versions.includes(draService))
-      throw new Error(
-        `invalid versions of plugin ${name}: ${draService} is not among [${versions.join(" ")}]`,
-      );
+    draMethodsFor(name, versions);
   }
 
   register(plugin: RegisteredPlugin): Promise<void> {
-    this.#drivers.get(plugin.name)?.channel?.close();
+    this.#drivers.get(plugin.name)?.channel?.abort();
     this.#drivers.set(plugin.name, { plugin, channel: undefined });
     return Promise.resolve();
   }
@@ -56,13 +56,15 @@ export class DraDrivers implements PluginHandler {
   deregister(plugin: RegisteredPlugin): void {
     const known = this.#drivers.get(plugin.name);
     if (known?.plugin !== plugin) return;
-    known.channel?.close();
+    known.channel?.abort();
     this.#drivers.delete(plugin.name);
     this.#onGone(plugin.name);
   }
 
+  /** Calls under way fail. */
   close(): void {
-    for (const { channel } of this.#drivers.values()) channel?.close();
+    for (const { channel } of this.#drivers.values()) channel?.abort();
+    this.#drivers.clear();
   }
 
   async prepare(driver: string, claim: DraClaim): Promise<DraDevice[]> {
@@ -84,11 +86,10 @@ export class DraDrivers implements PluginHandler {
     what: "NodePrepareResources" | "NodeUnprepareResources",
     claim: DraClaim,
   ): Promise<T> {
-    const channel = await this.#channelOf(driver);
+    const { channel, methods } = await this.#connected(driver);
     const method =
-      what === "NodePrepareResources"
-        ? draMethods.prepare
-        : draMethods.unprepare;
+      what === "NodePrepareResources" ? methods.prepare : methods.unprepare;
+    const ended = this.#metrics.called(driver, method.path);
     let claims: Record<string, T & { error: string }>;
     try {
       ({ claims } = await channel.unary<{ claims: typeof claims }>(
@@ -96,8 +97,10 @@ export class DraDrivers implements PluginHandler {
         { claims: [claim] },
         { timeoutMs: callTimeoutMs },
       ));
+      ended("OK");
     } catch (error) {
-      throw new Error(`${what} failed: ${(error as Error).message}`, {
+      ended(grpcCodeName(error));
+      throw new Error(`${what} failed: ${grpcStatusText(error)}`, {
         cause: error,
       });
     }
@@ -117,7 +120,10 @@ export class DraDrivers implements PluginHandler {
     return result;
   }
 
-  async #channelOf(name: string): Promise<GrpcChannel> {
+  async #connected(name: string): Promise<{
+    channel: GrpcChannel;
+    methods: ReturnType<typeof draMethodsFor>;
+  }> {
     const driver = this.#drivers.get(name);
     if (!driver)
       throw new Error(
@@ -129,7 +135,8 @@ export class DraDrivers implements PluginHandler {
       codec: draCodec,
       settings: {},
     });
-    return driver.channel;
+    const methods = draMethodsFor(name, driver.plugin.versions);
+    return { channel: driver.channel, methods };
   }
 }
 

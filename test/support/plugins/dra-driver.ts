@@ -34,15 +34,18 @@ export async function startDraDriver(
     ) => Record<string, Prepared> | Promise<Record<string, Prepared>>;
     unprepare?: (claim: DraClaim) => Record<string, { error?: string }>;
     versions?: string[];
+    /** Of which service; that of v1beta1 by default. */
+    methods?: typeof draMethods;
   } = {},
 ): Promise<TestDraDriver> {
   const calls: string[] = [];
+  const methods = answer.methods ?? draMethods;
   const endpoint = join(root, `${name}.sock`);
   const server = new GrpcServer(await loadGrpc(), {
     codec: draCodec,
     handlers: [
       {
-        method: draMethods.prepare,
+        method: methods.prepare,
         unary: async ({ claims: [claim] }: { claims: DraClaim[] }) => {
           calls.push(`prepare ${claim!.namespace}/${claim!.name}`);
           const claims = (await answer.prepare?.(claim!)) ?? {
@@ -52,7 +55,7 @@ export async function startDraDriver(
         },
       },
       {
-        method: draMethods.unprepare,
+        method: methods.unprepare,
         unary: ({ claims: [claim] }: { claims: DraClaim[] }) => {
           calls.push(`unprepare ${claim!.namespace}/${claim!.name}`);
           return {

@@ -7,6 +7,10 @@ import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import type { ResourceSlice } from "../../../../api/types/resource-v1beta1.ts";
 import { PluginRegistration } from "../../../../agent/plugin-registration/plugin-registration.ts";
 import { ClaimManager } from "../../../../agent/resources/claims/claim-manager.ts";
+import {
+  draAlphaMethods,
+  draMethods,
+} from "../../../../agent/resources/claims/dra-protocol.ts";
 import { createClient } from "../../../../client/create-client.ts";
 import type { Client } from "../../../../client/client.ts";
 import {
@@ -261,10 +265,101 @@ test("slices of the node go with their driver, and at the agent's start", async 
   expect(names()).toEqual(["theirs"]);
 });
 
-test("a driver without the service is refused", async () => {
+test("a driver without a service that the agent calls is refused", async () => {
   const on = await bench();
-  const gpus = await on.start({ versions: ["v1alpha2.Node"] });
+  const gpus = await on.start({ versions: ["v1.DRAPlugin"] });
   expect(gpus.registration.notified[0]).toMatch(
-    /invalid versions of plugin gpu.example.com: v1beta1.DRAPlugin is not among \[v1alpha2.Node\]$/,
+    /invalid versions of plugin gpu.example.com: neither v1beta1.DRAPlugin nor v1alpha3.NodeService is among \[v1.DRAPlugin\]$/,
+  );
+  await on.stop();
+  const none = await bench();
+  const mute = await none.start({ versions: [] });
+  expect(mute.registration.notified[0]).toMatch(
+    /invalid versions of plugin gpu.example.com: empty list of supported gRPC services/,
   );
 });
+
+test.each([["v1alpha3.NodeService"], ["1.0.0"]])(
+  "a driver that says %s is called by the older service",
+  async (version) => {
+    const on = await bench();
+    const gpus = await on.start({
+      versions: [version],
+      methods: draAlphaMethods,
+      prepare: cdi("a"),
+    });
+    await makeClaim(on, "k", ["p"]);
+    const p = pod("p", "k");
+    await on.manager.prepare(p);
+    expect(on.manager.cdiDevices(p, main(p))).toEqual(["example.com/gpu=a"]);
+    await on.manager.unprepare("p");
+    expect(gpus.calls).toEqual(["prepare x/k", "unprepare x/k"]);
+  },
+);
+
+test("of both services the newer one is called", async () => {
+  const on = await bench();
+  const gpus = await on.start({
+    versions: ["v1alpha3.NodeService", "v1beta1.DRAPlugin"],
+  });
+  await makeClaim(on, "k", ["p"]);
+  await on.manager.prepare(pod("p", "k"));
+  expect(gpus.calls).toEqual(["prepare x/k"]);
+});
+
+test("a device without requests is given for each request of its claim", async () => {
+  const on = await bench();
+  await on.start({
+    prepare: ({ uid }) => ({
+      [uid]: {
+        devices: [
+          { cdi_device_ids: ["example.com/gpu=all"] },
+          { request_names: ["s"], cdi_device_ids: ["example.com/gpu=s"] },
+        ],
+      },
+    }),
+  });
+  await makeClaim(on, "k", ["p"]);
+  const p = pod("p", "k", "r");
+  await on.manager.prepare(p);
+  expect(on.manager.cdiDevices(p, main(p))).toEqual(["example.com/gpu=all"]);
+});
+
+test("a driver that hangs does not hold up the stop, and failures are told as gRPC's", async () => {
+  const on = await bench();
+  let called: () => void = () => undefined;
+  const isCalled = new Promise<void>((resolve) => (called = resolve));
+  const gpus = await on.start({
+    prepare: () => {
+      if (gpus.calls.length === 1) throw new Error("no power");
+      called();
+      return new Promise(() => undefined);
+    },
+  });
+  await makeClaim(on, "k", ["p"]);
+  await expect(on.manager.prepare(pod("p", "k"))).rejects.toThrow(
+    "NodePrepareResources failed: rpc error: code = Unknown desc = no power",
+  );
+  const preparing = on.manager.prepare(pod("p", "k"));
+  const failed = expect(preparing).rejects.toThrow(
+    "NodePrepareResources failed: rpc error: code = Canceled desc = Cancelled on client",
+  );
+  await isCalled;
+  on.manager.stop();
+  await failed;
+  const counts = on.manager.metrics
+    .families()
+    .map((family) => countsOf([...family.text()].join("")));
+  expect(counts).toEqual([
+    [
+      'dra_operations_duration_seconds_count{is_error="true",operation_name="PrepareResources"} 2',
+    ],
+    [
+      `dra_grpc_operations_duration_seconds_count{driver_name="${driver}",grpc_status_code="Unknown",method_name="${draMethods.prepare.path}"} 1`,
+      `dra_grpc_operations_duration_seconds_count{driver_name="${driver}",grpc_status_code="Canceled",method_name="${draMethods.prepare.path}"} 1`,
+    ],
+  ]);
+});
+
+const countsOf = (text: string): string[] =>
+  text.split("\n").filter((line) => line.includes("_count{"));
