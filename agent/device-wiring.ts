@@ -36,6 +36,7 @@ export function wireClaims({
 
 export function wirePodResources({
   settings,
+  metrics,
   clock,
   logger,
   workers,
@@ -43,7 +44,7 @@ export function wirePodResources({
   claims,
   resources,
 }: Wired): PodResources {
-  return new PodResources({
+  const served = new PodResources({
     directory: join(settings.rootDirectory, "pod-resources"),
     pods: () => workers.live().map(({ pod }) => pod),
     devices,
@@ -54,6 +55,8 @@ export function wirePodResources({
     clock,
     logger,
   });
+  metrics.add(() => served.counts.families());
+  return served;
 }
 
 export function wireDevices(

@@ -1,4 +1,5 @@
-// The pod resources API (podresources v1): which container has which devices, CPUs, memory and claims. Monitors of devices ask it.
+// The pod resources API (podresources v1): which container has which devices, CPUs, memory and claims. Monitors of devices
+// ask it. Older ones ask v1alpha1, whose only method answers a part of the same messages.
 import type { GrpcMethod } from "../../grpc/channel.ts";
 import { createWireCodec } from "../../grpc/wire.ts";
 
@@ -58,18 +59,25 @@ const method = (
   name: string,
   request: string,
   response: string,
+  version = "v1",
 ): GrpcMethod => ({
-  path: `/v1.PodResourcesLister/${name}`,
+  path: `/${version}.PodResourcesLister/${name}`,
   request,
   response,
 });
 
+const listMessages = [
+  "ListPodResourcesRequest",
+  "ListPodResourcesResponse",
+] as const;
+
 export const podResourcesMethods = {
-  list: method("List", "ListPodResourcesRequest", "ListPodResourcesResponse"),
+  list: method("List", ...listMessages),
   allocatable: method(
     "GetAllocatableResources",
     "AllocatableResourcesRequest",
     "AllocatableResourcesResponse",
   ),
   get: method("Get", "GetPodResourcesRequest", "GetPodResourcesResponse"),
+  listAlpha: method("List", ...listMessages, "v1alpha1"),
 };

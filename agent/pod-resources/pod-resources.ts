@@ -1,7 +1,6 @@
 // Serves the pod resources API on ROOT/pod-resources/kubelet.sock. Get and the claims of containers are there behind their
 // gates, as at the reference. More than a hundred requests a second are refused: a client that may open the socket could
 // otherwise keep the agent busy.
-import {} from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
 import type { Logger } from "pino";
@@ -20,6 +19,7 @@ import {
   podResourcesCodec,
   podResourcesMethods,
 } from "./pod-resources-protocol.ts";
+import { RequestCounts, type CountedMethod } from "./request-counts.ts";
 
 interface PodResourcesOptions {
   /** ROOT/pod-resources */
@@ -51,6 +51,7 @@ export class PodResources {
   #listening: Promise<void> | undefined;
   #tokens = burst;
   #filledAtMs: number;
+  readonly counts = new RequestCounts();
 
   constructor(options: PodResourcesOptions) {
     this.#options = options;
@@ -71,27 +72,35 @@ export class PodResources {
     const { directory } = this.#options;
     await makeDirectory(directory, 0o750);
     const limited =
-      <Q>(answer: (request: Q) => object) =>
+      <Q>(method: CountedMethod, answer: (request: Q) => object) =>
       (request: Q): object => {
         this.#takeToken();
-        return answer(request);
+        return this.counts.counted(method, () => answer(request));
       };
     this.#server = new GrpcServer(await loadGrpc(), {
       codec: podResourcesCodec,
       handlers: [
         {
           method: podResourcesMethods.list,
-          unary: limited(() => ({
+          unary: limited("list", () => ({
             pod_resources: this.#options.pods().map((pod) => this.#of(pod)),
           })),
         },
         {
           method: podResourcesMethods.allocatable,
-          unary: limited(() => this.#allocatable()),
+          unary: limited("get_allocatable", () => this.#allocatable()),
         },
         {
           method: podResourcesMethods.get,
-          unary: limited((request: PodName) => this.#get(request)),
+          unary: limited("get", (request: PodName) => this.#get(request)),
+        },
+        {
+          method: podResourcesMethods.listAlpha,
+          unary: () => {
+            this.#takeToken();
+            this.counts.alpha();
+            return this.#alphaList();
+          },
         },
       ],
     });
@@ -111,6 +120,27 @@ export class PodResources {
     if (this.#tokens < 1)
       throw new GrpcError(resourceExhausted, "rejected by rate limit");
     this.#tokens--;
+  }
+
+  /** Of v1alpha1: devices of the ordinary containers, without their places. */
+  #alphaList(): object {
+    return {
+      pod_resources: this.#options.pods().map(({ metadata, spec }) => ({
+        name: metadata.name,
+        namespace: metadata.namespace,
+        containers: spec.containers.map(({ name }) => ({
+          name,
+          devices: this.#options.devices
+            .holdings(metadata.uid ?? "", name)
+            .flatMap(({ resource, devices }) =>
+              devices.map(({ id }) => ({
+                resource_name: resource,
+                device_ids: [id],
+              })),
+            ),
+        })),
+      })),
+    };
   }
 
   #get({ pod_name: name, pod_namespace: namespace }: PodName): object {

@@ -36,6 +36,8 @@ async function serve(gates = true): Promise<{
     request?: object,
   ) => Promise<unknown>;
   clock: FakeClock;
+  /** Lines of the metrics that have counted something. */
+  counts: () => string[];
 }> {
   const directory = join(directories(), "pod-resources");
   const clock = new FakeClock();
@@ -114,6 +116,12 @@ async function serve(gates = true): Promise<{
   closing.push(() => channel.close());
   return {
     clock,
+    counts: () =>
+      server.counts
+        .families()
+        .flatMap((family) => [...family.text()].join("").split("\n"))
+        .filter((line) => line.includes("{"))
+        .map((line) => line.replace("kubelet_pod_resources_endpoint_", "")),
     call: (method, request = {}) =>
       channel.unary(podResourcesMethods[method], request, {
         timeoutMs: 60_000,
@@ -215,4 +223,47 @@ test("more requests than the limit are refused, until time has passed", async ()
   expect((refused as Error).message).toMatch(/rejected by rate limit/);
   clock.advance(10);
   await call("list");
+});
+
+test("monitors of before v1 get the devices of ordinary containers", async () => {
+  const { call } = await serve(false);
+  const nothing = { cpu_ids: [], memory: [], dynamic_resources: [] };
+  expect(await call("listAlpha")).toEqual({
+    pod_resources: [
+      {
+        name: "p",
+        namespace: "n",
+        containers: [
+          {
+            ...nothing,
+            name: "main",
+            devices: [
+              { resource_name: "example.com/gadget", device_ids: ["a"] },
+              { resource_name: "example.com/gadget", device_ids: ["b"] },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+});
+
+test("requests and errors are counted, refused ones are not", async () => {
+  const { call, counts } = await serve(false);
+  expect(counts()).toEqual([]);
+  for (let count = 0; count < 6; count++) await call("list");
+  await call("allocatable");
+  await call("listAlpha");
+  for (let count = 0; count < 2; count++)
+    await expect(call("get")).rejects.toThrow("disabled");
+  await expect(call("list")).rejects.toThrow("rejected by rate limit");
+  await expect(call("listAlpha")).rejects.toThrow("rejected by rate limit");
+  expect(counts()).toEqual([
+    'requests_total{server_api_version="v1"} 9',
+    'requests_total{server_api_version="v1alpha1"} 1',
+    'requests_list{server_api_version="v1"} 6',
+    'requests_get_allocatable{server_api_version="v1"} 1',
+    'requests_get{server_api_version="v1"} 2',
+    'errors_get{server_api_version="v1"} 2',
+  ]);
 });
