@@ -2,7 +2,7 @@
 import { isNotFound } from "../../../api/errors.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
 import { Call } from "../call.ts";
-import { remove } from "./delete.ts";
+import { checkDeleteOptions, remove } from "./delete.ts";
 import { refuseForcedCollection } from "./unreadable.ts";
 import { list, listQueryOf, type Listed } from "./list.ts";
 
@@ -15,6 +15,8 @@ export async function removeCollection(
 ): Promise<Listed> {
   refuseForcedCollection(call, options);
   const query = listQueryOf(call.query);
+  // Also where nothing is selected.
+  checkDeleteOptions(options);
   // It is read in pages, which a version means exactly.
   const limit = query.limit === 0 ? Number.MAX_SAFE_INTEGER : query.limit;
   const listed = await list(call, { ...query, limit });

@@ -57,7 +57,7 @@ export async function remove(
 ): Promise<Deleted> {
   const kind = storedOf(call);
   const { info, strategy } = call.endpoint;
-  checkOptions(options);
+  checkDeleteOptions(options);
   const key = kind.keyOf(call.namespace, call.name);
   const fresh = mostRecent(call.registry);
   if (fresh) await fresh;
@@ -102,7 +102,8 @@ export async function remove(
   }
 }
 
-function checkOptions(options: DeleteOptions): void {
+/** Throws ApiError 422. */
+export function checkDeleteOptions(options: DeleteOptions): void {
   const problems: FieldError[] = [];
   const {
     propagationPolicy: policy,
