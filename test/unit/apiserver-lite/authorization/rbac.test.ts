@@ -294,9 +294,8 @@ describe("escalation", () => {
 });
 
 describe("the Node authorizer", () => {
-  const state = new FakeState();
-  const node = new NodeAuthorizer(state);
-  beforeAll(() => node.start());
+  let state: FakeState;
+  let node: NodeAuthorizer;
   const n1 = user("system:node:n1", "system:nodes");
   const pod = (name: string, nodeName: string, secret: string): AnyObject =>
     ({
@@ -308,8 +307,13 @@ describe("the Node authorizer", () => {
         volumes: [{ name: "v", secret: { secretName: secret } }],
       },
     }) as unknown as AnyObject;
-  state.put("", "pods", pod("a", "n1", "mine"));
-  state.put("", "pods", pod("b", "n2", "theirs"));
+  beforeEach(async () => {
+    state = new FakeState();
+    state.put("", "pods", pod("a", "n1", "mine"));
+    state.put("", "pods", pod("b", "n2", "theirs"));
+    node = new NodeAuthorizer(state);
+    await node.start();
+  });
 
   it.each<[string, AccessAttributes, boolean]>([
     ["a secret of its pod", ask(n1, "get", "secrets", "ns", "mine"), true],

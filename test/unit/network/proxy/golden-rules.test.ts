@@ -154,8 +154,11 @@ describe.each([
 });
 
 describe("changes in iptables", () => {
-  const rules = new IptablesRuleset(options(4));
-  rules.wholeScript();
+  let rules: IptablesRuleset;
+  beforeEach(() => {
+    rules = new IptablesRuleset(options(4));
+    rules.wholeScript();
+  });
   const change = (spec: Partial<ServiceSpec>, endpoints: string[]): string => {
     for (const port of ports("web", spec, 4, endpoints).slice(0, 1))
       rules.setPort(port.id, port);

@@ -19,7 +19,7 @@ import { FakeState } from "../../fake-state.ts";
 
 const group = "admissionregistration.k8s.io";
 const user: UserInfo = { name: "u", groups: ["g"], extra: { a: ["b"] } };
-const metrics = new PolicyMetrics();
+let metrics: PolicyMetrics;
 let slices = new TimeSlices();
 let state: FakeState;
 let plugin: ReturnType<typeof createValidatingAdmissionPolicy>;
@@ -39,6 +39,7 @@ const params: ParamLookup = (apiGroup, version, kind) => {
 
 beforeEach(() => {
   state = new FakeState();
+  metrics = new PolicyMetrics();
   warnings = [];
   annotations = {};
   plugin = createValidatingAdmissionPolicy({
@@ -602,8 +603,11 @@ it.each([
   await expect(ask(configMap(), of("others"))).rejects.toThrow("denied");
 });
 
-it("counts what it decided", () => {
+it("counts what it decided", async () => {
+  policy(validations("'a'"));
+  binding();
+  await expect(ask()).rejects.toThrow("must evaluate to bool");
   expect(metricsText(metrics.families())).toContain(
-    'apiserver_validating_admission_policy_check_total{enforcement_action="deny",error_type="compile_error",policy="p",policy_binding="b"}',
+    'apiserver_validating_admission_policy_check_total{enforcement_action="deny",error_type="compile_error",policy="p",policy_binding="b"} 1\n',
   );
 });
