@@ -50,7 +50,9 @@ const gates = (texts: string, version: "1.31" | "1.32" = "1.32") =>
   );
 
 test("gates are set by name, a component before it makes no difference", () => {
-  expect(gates("CBORServingAndStorage=true,kube:APIResponseCompression=F")).toEqual({
+  expect(
+    gates("CBORServingAndStorage=true,kube:APIResponseCompression=F"),
+  ).toEqual({
     CBORServingAndStorage: true,
     APIResponseCompression: false,
   });
