@@ -61,7 +61,8 @@ export async function mountRemote(
   options: readonly string[],
 ): Promise<void> {
   const given = options.length === 0 ? [] : ["-o", options.join(",")];
-  await run("mount", ["-t", type, ...given, source, target]);
+  // A source that begins with a dash would be an option, "-T" with a table of mounts of a pod's own.
+  await run("mount", ["-t", type, ...given, "--", source, target]);
 }
 
 /** Binds what the open descriptor refers to, whatever its path may lead to by now. */

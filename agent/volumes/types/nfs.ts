@@ -9,6 +9,16 @@ import { volumePath } from "../volume-paths.ts";
 
 const helpers = ["/sbin/mount.nfs", "/usr/sbin/mount.nfs"];
 
+/** A name or an address, of IPv6 with or without brackets: mount(8) must find neither an option nor a tag of a device. */
+const serverForm = /^\[?[\w.:%][\w.:%-]*\]?$/;
+
+function checkServer(server: string): void {
+  if (!serverForm.test(server))
+    throw new Error(
+      `nfs: server ${JSON.stringify(server)} is neither a host name nor an address`,
+    );
+}
+
 async function checkHelper(): Promise<void> {
   for (const path of helpers)
     if (
@@ -37,11 +47,12 @@ export function nfsPlugin(
         "nfs",
         persistentVolume?.metadata.name ?? name,
       );
+      checkServer(server);
       const isReadOnly = ownReadOnly === true || readOnly === true;
       if (!(await isMountPoint(target))) {
         await checkHelper();
         await ensureVolumeDirectory(target, 0o750);
-        const host = server.includes(":") ? `[${server}]` : server;
+        const host = /^[^[].*:/.test(server) ? `[${server}]` : server;
         await mountRemote("nfs", `${host}:${path}`, target, [
           ...(isReadOnly ? ["ro"] : []),
           ...(persistentVolume?.spec?.mountOptions ?? []),

@@ -8,6 +8,7 @@ import {
   clusterTrustBundles,
   trustAnchors,
 } from "../../../../agent/volumes/payload/trust-bundles.ts";
+import { mountRemote } from "../../../../agent/volumes/files/mounts.ts";
 import { emptyDirPlugin } from "../../../../agent/volumes/types/empty-dir.ts";
 import { nfsPlugin } from "../../../../agent/volumes/types/nfs.ts";
 import type { MountedVolume } from "../../../../agent/volumes/volume-plugin.ts";
@@ -88,18 +89,70 @@ test("a tmpfs without a limit takes no more than the node's memory", async () =>
   }
 });
 
-test("nfs says by name what the node lacks, or that the server is not there", async () => {
+test.each([
+  "127.0.0.1",
+  "nfs-1.example.org",
+  "under_score.example",
+  "[fd00::1]",
+  "fe80::1%eth0",
+])("nfs says by name what the node lacks, server %s", async (server) => {
   const config = { rootDirectory: directories(), memoryDirectory: undefined };
   const request = {
     pod: asking({}),
     name: "v",
-    source: { nfs: { server: "127.0.0.1", path: "/x" } },
+    source: { nfs: { server, path: "/x" } },
     persistentVolume: {
       metadata: { name: "pv" },
       spec: { mountOptions: ["retry=0", "timeo=1"] },
     },
   };
-  await expect(nfsPlugin(config).mount(request)).rejects.toThrow(/mount\.nfs/);
+  await expect(nfsPlugin(config).mount(request)).rejects.toThrow(
+    "nfs volumes need mount.nfs, which is not installed on this node",
+  );
+});
+
+test.each([
+  "-T/var/lib/orbit/pods/u/volumes/kubernetes.io~empty-dir/v/a",
+  "-obind",
+  "--bind",
+  "LABEL=root",
+  "a b",
+  "a\nb",
+  "a/b",
+  "",
+])("nfs: the server %j is no option of mount", async (server) => {
+  const rootDirectory = directories();
+  const mounting = nfsPlugin({
+    rootDirectory,
+    memoryDirectory: undefined,
+  }).mount({
+    pod: asking({}),
+    name: "v",
+    source: { nfs: { server, path: "/x" } },
+  });
+  await expect(mounting).rejects.toThrow(
+    `nfs: server ${JSON.stringify(server)} is neither a host name nor an address`,
+  );
+});
+
+test("a source that looks like an option is a source, and a table of its own is not read", async () => {
+  const directory = directories();
+  const [table, secret, target] = ["table", "secret", "target"].map((name) =>
+    path.join(directory, name),
+  ) as [string, string, string];
+  fs.mkdirSync(secret);
+  fs.mkdirSync(target);
+  fs.writeFileSync(table, `${secret} ${target} none bind 0 0\n`);
+  await expect(mountRemote("tmpfs", `-T${table}`, target, [])).resolves.toBe(
+    undefined,
+  );
+  try {
+    expect(fs.readFileSync("/proc/self/mountinfo", "utf8")).toContain(
+      ` - tmpfs -T${table} `,
+    );
+  } finally {
+    execFileSync("umount", [target]);
+  }
 });
 
 const pem = (text: string): string =>
