@@ -120,6 +120,9 @@ function groupsPolicy({ spec }: Pod): {
   return { supplementalGroupsPolicy: policy };
 }
 
+/** What the image names is not checked by anybody else: runtimes cut it to 32 bits, and 4294967296 is root. */
+const largestUserId = 2 ** 31 - 1;
+
 function verifyNonRoot(
   pod: Pod,
   container: Container,
@@ -141,6 +144,10 @@ function verifyNonRoot(
   if (image?.uid === undefined || image.uid === 0)
     throw new Error(
       `container has runAsNonRoot and image will run as root ${where}`,
+    );
+  if (!(image.uid > 0 && image.uid <= largestUserId))
+    throw new Error(
+      `container has runAsNonRoot and image has a user (${image.uid}) that is no user id, cannot verify user is non-root ${where}`,
     );
 }
 
