@@ -1,6 +1,7 @@
-// What a directory uses, by reading it.
-import { lstat, open as openFile, readdir } from "node:fs/promises";
-import { join } from "node:path";
+// What a directory uses, by reading it, while containers change it as they like: each directory is opened once, by its name
+// in the open one above it and without following a link, so that nothing outside is read; and a directory of millions of
+// files is read a few hundred entries at a time, so that it takes neither the memory nor the turns of this process.
+import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
 import { descriptorPath, openPathFlags } from "./descriptors.ts";
 
 interface DirectoryUsage {
@@ -10,64 +11,70 @@ interface DirectoryUsage {
 
 /** Of `blocks` in what stat says. */
 export const blockBytes = 512;
-/** Paths of more are read from an open directory on, since the kernel takes none of more than 4096 bytes. */
-const maxPathBytes = 3000;
-/** Each holds a descriptor. What lies deeper, more than 150 KB of path, is more than any limit allows. */
-const maxOpen = 64;
+/** Each level holds two descriptors. What lies deeper is more than any limit allows. */
+const deepestLevel = 256;
+const entriesAtOnce = 256;
+/** Inodes with several names of which it is known that they are counted. Those beyond count with each name. */
+const maxSeen = 200_000;
+
+interface Walk {
+  bytes: number;
+  inodes: number;
+  readonly seen: Set<number>;
+}
 
 /** Of all files and directories below, each inode once; what vanishes meanwhile counts nothing. */
 export async function directoryUsage(path: string): Promise<DirectoryUsage> {
-  const sum = { bytes: 0, inodes: 0 };
-  await addUsage(path, sum, new Set(), 0);
-  return sum;
-}
-
-async function addUsage(
-  base: string,
-  sum: { bytes: number; inodes: number },
-  seen: Set<number>,
-  open: number,
-): Promise<void> {
-  const pending = [base];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const directory = next;
-    if (Buffer.byteLength(directory) - base.length > maxPathBytes) {
-      await addBelow(directory, sum, seen, open);
-      continue;
-    }
-    const entries = await readdir(directory, { withFileTypes: true }).catch(
-      () => [],
-    );
-    for (const entry of entries) {
-      const child = join(directory, entry.name);
-      const found = await lstat(child).catch(() => undefined);
-      if (!found || (found.nlink > 1 && seen.has(found.ino))) continue;
-      if (found.nlink > 1) seen.add(found.ino);
-      sum.bytes += found.blocks * blockBytes;
-      sum.inodes++;
-      if (entry.isDirectory()) pending.push(child);
-    }
-  }
+  const walk: Walk = { bytes: 0, inodes: 0, seen: new Set() };
+  // The directory itself may be reached through links: its path is the agent's or the administrator's.
+  await addBelow(path, openPathFlags.directory, walk, 0);
+  return { bytes: walk.bytes, inodes: walk.inodes };
 }
 
 async function addBelow(
-  directory: string,
-  sum: { bytes: number; inodes: number },
-  seen: Set<number>,
-  open: number,
+  path: string,
+  flags: number,
+  walk: Walk,
+  level: number,
 ): Promise<void> {
-  if (open === maxOpen) {
-    sum.bytes = Number.MAX_SAFE_INTEGER;
+  if (level === deepestLevel) {
+    walk.bytes = Number.MAX_SAFE_INTEGER;
     return;
   }
-  const { path, directory: only, noFollow } = openPathFlags;
-  const handle = await openFile(directory, path | only | noFollow).catch(
+  const handle = await open(path, openPathFlags.path | flags).catch(
     () => undefined,
   );
   if (!handle) return;
   try {
-    await addUsage(descriptorPath(handle), sum, seen, open + 1);
+    await addEntries(handle, walk, level);
   } finally {
     await handle.close();
+  }
+}
+
+async function addEntries(
+  directory: FileHandle,
+  walk: Walk,
+  level: number,
+): Promise<void> {
+  const path = descriptorPath(directory);
+  const entries = await opendir(path, { bufferSize: entriesAtOnce }).catch(
+    () => undefined,
+  );
+  if (!entries) return;
+  const { directory: only, noFollow } = openPathFlags;
+  for await (const { name } of entries) {
+    if (walk.bytes === Number.MAX_SAFE_INTEGER) return;
+    const child = `${path}/${name}`;
+    const found = await lstat(child).catch(() => undefined);
+    if (!found) continue;
+    if (found.nlink > 1 && !found.isDirectory()) {
+      if (walk.seen.has(found.ino)) continue;
+      if (walk.seen.size < maxSeen) walk.seen.add(found.ino);
+    }
+    walk.bytes += found.blocks * blockBytes;
+    walk.inodes++;
+    if (found.isDirectory())
+      await addBelow(child, only | noFollow, walk, level + 1);
   }
 }

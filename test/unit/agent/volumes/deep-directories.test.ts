@@ -1,4 +1,6 @@
 // Directories in directories, deeper than any path: a container makes them, and root still counts and removes them.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { directoryUsage } from "../../../../agent/volumes/files/directory-usage.ts";
@@ -6,6 +8,19 @@ import { removeTree } from "../../../../agent/volumes/files/remove-tree.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
+
+/** A directory and a link change places without end. */
+const swapper = `
+  const { renameSync } = require("node:fs");
+  const [directory, link, aside] = process.argv.slice(1);
+  for (let round = 0; ; round++) {
+    renameSync(directory, aside);
+    renameSync(link, directory);
+    renameSync(directory, link);
+    renameSync(aside, directory);
+    if (round === 0) require("node:fs").writeSync(1, "swaps");
+  }
+`;
 
 /** As a shell in a container does it, one directory at a time, with a file of 1 MiB in the last one. */
 function makeDeep(root: string, levels: number): void {
@@ -51,4 +66,46 @@ test("depth without end is more than any limit", async () => {
   expect((await directoryUsage(root)).bytes).toBeGreaterThan(2 ** 50);
   await removeTree(root);
   expect(fs.existsSync(root)).toBe(false);
+});
+
+test("each inode counts once, and what a link names not at all", async () => {
+  const root = directories();
+  const outside = directories();
+  fs.writeFileSync(path.join(outside, "host"), Buffer.alloc(1 << 20));
+  fs.mkdirSync(path.join(root, "d"));
+  fs.writeFileSync(path.join(root, "d", "file"), Buffer.alloc(8192));
+  fs.linkSync(path.join(root, "d", "file"), path.join(root, "again"));
+  fs.symlinkSync(outside, path.join(root, "link"));
+  fs.symlinkSync(outside, path.join(root, "d", "link"));
+  const { bytes, inodes } = await directoryUsage(root);
+  expect(inodes).toBe(4);
+  expect(bytes).toBeGreaterThanOrEqual(8192);
+  expect(bytes).toBeLessThan(1 << 19);
+});
+
+test("a directory that becomes a link while it is read leads nowhere", async () => {
+  const outside = directories();
+  fs.writeFileSync(path.join(outside, "host"), Buffer.alloc(64 << 20));
+  const root = directories();
+  const [directory, link] = ["directory", "link"].map((name) =>
+    path.join(root, name),
+  ) as [string, string];
+  fs.mkdirSync(directory);
+  // Many entries before it, so that what was found of it is old when it is opened.
+  for (let i = 0; i < 100; i++) fs.mkdirSync(path.join(root, `a${i}`));
+  fs.symlinkSync(outside, link);
+  // As a container would: by a process that does nothing else.
+  const swapping = spawn(
+    process.execPath,
+    ["-e", swapper, directory, link, path.join(root, "aside")],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  try {
+    await once(swapping.stdout, "data");
+    for (let round = 0; round < 60; round++)
+      expect((await directoryUsage(root)).bytes).toBeLessThan(32 << 20);
+  } finally {
+    swapping.kill("SIGKILL");
+    await once(swapping, "close");
+  }
 });
