@@ -1,12 +1,11 @@
 // Ends pods when the node runs short. The signals are read once a second, which takes well below a millisecond, so that
 // a crossing is noticed within two. Under pressure at most one pod ends at a time, the first by rank, and the next only
 // after it has given back what it held: a storm of evictions frees more than is needed. Disk space is first sought among
-// unused images. Pods above their own disk limits end whether the node is short or not. The pod's object stays, Failed
-// with reason Evicted.
+// unused images. Pods above their own disk limits end whether the node is short or not (storage-limit-watch.ts). The
+// pod's object stays, Failed with reason Evicted.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
-import { hasStorageLimits, storageExcess } from "./local-storage.ts";
 import { evictionMessage, starvedBy } from "./message.ts";
 import {
   noUsage,
@@ -17,6 +16,7 @@ import {
 import { PressureState, type NodePressure } from "./pressure-state.ts";
 import { rankForEviction } from "./ranking.ts";
 import type { SignalName, Signals } from "./signals.ts";
+import { StorageLimitWatch } from "./storage-limit-watch.ts";
 import { thresholdsMet, type Threshold } from "./thresholds.ts";
 
 export interface Eviction {
@@ -60,8 +60,6 @@ interface EvictionManagerOptions {
 }
 
 const lookEveryMs = 1000;
-/** Limits of pods are looked at less often: it takes reading directories. */
-const limitsEveryMs = 10_000;
 /** After nothing could be done about a signal, so long until the next attempt. */
 const retryMs = 10_000;
 /** The next pod ends after this time even if the one before is still there. */
@@ -72,9 +70,9 @@ const hardGraceSeconds = 1;
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
   readonly #state: PressureState;
+  readonly #limits: StorageLimitWatch | undefined;
   readonly #retryAtMs = new Map<SignalName, number>();
   #pressure: NodePressure = { memory: false, disk: false, pid: false };
-  #limitsAtMs = 0;
   #ending: { uid: string; untilMs: number } | undefined;
   #acting = false;
   #failing = false;
@@ -87,19 +85,39 @@ export class EvictionManager {
       options.thresholds,
       options.transitionPeriodMs,
     );
+    this.#limits = options.localStorageLimits
+      ? new StorageLimitWatch({
+          ...options,
+          end: (pod, { message, limit }) => {
+            this.#end(pod, {
+              message,
+              graceSeconds: hardGraceSeconds,
+              annotations: {},
+              disruption: false,
+            });
+            options.onEviction(limit);
+          },
+        })
+      : undefined;
   }
 
   start(): void {
+    this.#limits?.start();
+    this.#lookAgain();
+  }
+
+  #lookAgain(): void {
     const { clock } = this.#options;
     void this.look().finally(() => {
       if (!this.#stopped)
-        this.#timer = clock.after(lookEveryMs, () => this.start());
+        this.#timer = clock.after(lookEveryMs, () => this.#lookAgain());
     });
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#limits?.stop();
   }
 
   /** One look, and what follows of it unless that of an earlier one still goes on. Never rejects. */
@@ -139,10 +157,6 @@ export class EvictionManager {
   async #act(due: readonly Threshold[], signals: Signals): Promise<void> {
     const nowMs = this.#options.clock.monotonic();
     if (this.#waitsForEnd(nowMs)) return;
-    if (nowMs >= this.#limitsAtMs && this.#options.localStorageLimits) {
-      this.#limitsAtMs = nowMs + limitsEveryMs;
-      if (await this.#evictOverLimit()) return;
-    }
     const threshold = due.find(
       ({ signal }) => nowMs >= (this.#retryAtMs.get(signal) ?? 0),
     );
@@ -157,37 +171,6 @@ export class EvictionManager {
       return true;
     this.#ending = undefined;
     return false;
-  }
-
-  /** Whether a pod was ended for its own limits. */
-  async #evictOverLimit(): Promise<boolean> {
-    const { pods, usage, onEviction, imagesApart } = this.#options;
-    const limited = pods().filter(
-      ({ pod, critical }) => !critical && hasStorageLimits(pod),
-    );
-    if (limited.length === 0) return false;
-    const used = await usage(
-      limited.map(({ pod }) => pod),
-      true,
-    );
-    let any = false;
-    for (const { pod } of limited) {
-      const excess = storageExcess(
-        pod,
-        used.get(pod.metadata.uid ?? "") ?? noUsage,
-        imagesApart(),
-      );
-      if (excess === undefined) continue;
-      this.#end(pod, {
-        message: excess.message,
-        graceSeconds: hardGraceSeconds,
-        annotations: {},
-        disruption: false,
-      });
-      onEviction(excess.limit);
-      any = true;
-    }
-    return any;
   }
 
   /** Whether a pod was ended, or the threshold is no longer met. */

@@ -34,7 +34,7 @@ export function hasStorageLimits(pod: Pod): boolean {
   );
 }
 
-interface StorageExcess {
+export interface StorageExcess {
   readonly message: string;
   /** The limit's name in metrics. */
   readonly limit: string;

@@ -396,14 +396,3 @@ test.each<[string, EvictablePod, PodUsage, string | undefined]>([
 ])("%s", (_what, { pod }, usage, wanted) => {
   expect(storageExcess(pod, usage, false)?.message).toBe(wanted);
 });
-
-test("only pods with limits are looked at without pressure", async () => {
-  expect(hasStorageLimits(candidate("a").pod)).toBe(false);
-  expect(hasStorageLimits(candidate("a", { volumes: [cache] }).pod)).toBe(true);
-  const { look, ended } = manager(
-    [candidate("a", { volumes: [cache] }), candidate("b")],
-    new Map([["a", withCache(2 * mebibyte)]]),
-  );
-  await look(new Map());
-  expect(ended).toHaveLength(1);
-});
