@@ -10,6 +10,7 @@ import {
 } from "node:http";
 import {
   createSecureServer,
+  Http2ServerRequest,
   type Http2SecureServer,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -33,6 +34,7 @@ import { HeaderDeadline } from "./header-deadline.ts";
 import { HeaderValues } from "./header-values.ts";
 import { clientCertificates } from "./peer-certificates.ts";
 import { Pipeline } from "./pipeline.ts";
+import { maxHeaderFields, refusalOf } from "./request-head.ts";
 import { SessionDeadline } from "./session-deadline.ts";
 import { replaceStreamTable } from "./stream-table.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
@@ -86,16 +88,13 @@ const idleTimeoutMs = 90_000;
 const defaultMaxConnections = 10_000;
 /** How often refused connections are logged, at most. */
 const refusalLogMs = 60_000;
-/**
- * More than anyone sends. A request with more is refused: Node's own limits (128 of HTTP/2, 1,000 of HTTP/1) drop the
- * fields beyond them, and one of those may say as whom the request is to be served.
- */
-const maxHeaderFields = 8192;
 /** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
 const maxFrameBytes = 1024 * 1024;
 
 /** Unsent parts of lists on all streams of a connection; beyond it new streams are refused. */
 const maxSessionMemoryMb = 32;
+/** After so long without a packet the peer is asked whether it is still there; the reference's. */
+const keepAliveMs = 3 * 60_000;
 /** The reference's: selectors and impersonated groups may be long. */
 const maxHeaderBytes = 1024 * 1024;
 
@@ -184,7 +183,7 @@ export class Listener {
       ["checkContinue", true],
     ] as const)
       http1.on(event, (request: IncomingMessage, response: ServerResponse) => {
-        if (request.httpVersionMajor !== 2)
+        if (!(request instanceof Http2ServerRequest))
           this.#onRequest(request, response, waits);
       });
     http1.on(
@@ -324,12 +323,9 @@ export class Listener {
   }
 
   #handle(exchange: Http1Exchange): void {
-    const { request } = exchange;
-    if (request.rawHeaders.length > 2 * maxHeaderFields)
-      return refuse(exchange, 431, "Request Header Fields Too Large");
-    if (request.httpVersionMinor === 0 || request.headers.host !== undefined)
-      return this.options.handle(exchange);
-    refuse(exchange, 400, "Bad Request: missing required Host header");
+    const refusal = refusalOf(exchange.request);
+    if (refusal) refuse(exchange, ...refusal);
+    else this.options.handle(exchange);
   }
 
   /** Counts the new connection, or ends it when there are too many that are in use. */
@@ -352,6 +348,7 @@ export class Listener {
       return;
     }
     this.#open.add(socket);
+    socket.setKeepAlive(true, keepAliveMs);
     socket.once("close", () => this.#open.delete(socket));
     this.#intake.accept(socket, this.options.tls !== undefined);
   }

@@ -247,6 +247,16 @@ describe("HTTP/1", () => {
     ],
     ["an unknown coding", "Transfer-Encoding: xchunked", `0\r\n\r\n${inner}`],
     [
+      "a coding below the chunks",
+      "Transfer-Encoding: gzip, chunked",
+      `0\r\n\r\n${inner}`,
+    ],
+    [
+      "an offer beside a wrong chunk",
+      "Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked",
+      `zz\r\n${inner}`,
+    ],
+    [
       "a coding after chunked",
       "Transfer-Encoding: chunked, identity",
       `0\r\n\r\n${inner}`,
@@ -282,6 +292,22 @@ describe("HTTP/1", () => {
       expect((await server.call("GET", "/readyz")).text).toBe("ok");
     },
   );
+
+  test.each([
+    [
+      "a version that is none of this port",
+      "/version HTTP/2.0\r\nHost: x",
+      505,
+    ],
+    ["a version without headers", "/version HTTP/0.9\r\nHost: x", 505],
+    ["two hosts", "/version HTTP/1.1\r\nHost: x\r\nHost: y", 400],
+    ["a host that is none", "/version HTTP/1.1\r\nHost: x/../y", 400],
+    ["no host", "/version HTTP/1.1\r\nX-A: b", 400],
+  ])("%s is refused, and the connection ends", async (_what, head, status) => {
+    const server = await start();
+    const text = await talk(server, `GET ${head}\r\n\r\n`);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
 
   test("a body that stops is given up, and its connection", async () => {
     const server = await start({
