@@ -12,6 +12,7 @@ import {
   type Writable,
 } from "node:stream";
 import type { OutgoingHttpHeaders } from "node:http";
+import { ChunkedBody } from "./chunked-body.ts";
 import {
   Http1Exchange,
   type FrameStream,
@@ -106,14 +107,18 @@ export class UpgradeExchange extends Http1Exchange {
   }
 }
 
-/** The bytes of `content-length` that follow the header: first those of `head`. Chunked bodies can't be read. */
-function bodyOf({ request, socket, head }: Upgrade): Readable {
+/** What follows the header as the header says, first of it the bytes of `head`. Nothing behind it is read as a request. */
+function bodyOf(upgrade: Upgrade): Readable {
+  const { headers } = upgrade.request;
+  // Other codings were refused by the header.
+  return headers["transfer-encoding"] === undefined
+    ? bytesOf(upgrade, Number(headers["content-length"] ?? 0))
+    : chunksOf(upgrade);
+}
+
+function bytesOf({ socket, head }: Upgrade, length: number): Readable {
   const body = new PassThrough();
-  if (request.headers["transfer-encoding"] !== undefined) {
-    process.nextTick(() => body.destroy());
-    return body;
-  }
-  let left = Number(request.headers["content-length"] ?? 0);
+  let left = length;
   const take = (chunk: Buffer): void => {
     const part = chunk.subarray(0, left);
     left -= part.length;
@@ -127,6 +132,22 @@ function bodyOf({ request, socket, head }: Upgrade): Readable {
     socket.resume();
   };
   if (left > 0) socket.on("data", take);
+  take(head);
+  socket.once("close", () => body.destroy());
+  return body;
+}
+
+function chunksOf({ socket, head }: Upgrade): Readable {
+  const body = new ChunkedBody(() => {
+    socket.off("data", take);
+    socket.resume();
+  });
+  const take = (chunk: Buffer): void => {
+    if (body.destroyed || body.write(chunk)) return;
+    socket.pause();
+    body.once("drain", () => socket.resume());
+  };
+  socket.on("data", take);
   take(head);
   socket.once("close", () => body.destroy());
   return body;

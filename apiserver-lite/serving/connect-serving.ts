@@ -48,7 +48,8 @@ export async function serveConnect(
     signal: request.signal,
     read: registry.read.bind(registry),
   };
-  if (exchange.upgrade) {
+  // An offer beside a body is not passed on: what follows would be the body to one side and the new protocol to the other.
+  if (exchange.upgrade && !exchange.hasBody) {
     const { socket, head } = exchange.upgrade;
     await handler.upgrade(asked, socket, head);
     exchange.switched();

@@ -13,6 +13,7 @@ function ask(
   path: string,
   body = "",
   upgrade = "h2c",
+  chunked = false,
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -24,7 +25,7 @@ function ask(
           connection: "Upgrade",
           upgrade,
           "content-type": "application/json",
-          ...(body
+          ...(body && !chunked
             ? { "content-length": String(Buffer.byteLength(body)) }
             : {}),
         },
@@ -39,7 +40,8 @@ function ask(
       },
     );
     sent.on("error", reject);
-    sent.end(body);
+    if (chunked) sent.write(body.slice(0, 3));
+    sent.end(chunked ? body.slice(3) : body);
   });
 }
 
@@ -73,6 +75,14 @@ test.each([10, 300_000])("a body of %i bytes arrives", async (bytes) => {
   expect((JSON.parse(text) as typeof body & { data: object }).data).toEqual({
     text: "x".repeat(bytes),
   });
+});
+
+test.each([10, 300_000])("and in chunks, of %i bytes", async (bytes) => {
+  const data = { text: "x".repeat(bytes) };
+  const body = JSON.stringify({ metadata: { generateName: "big-" }, data });
+  const { status, text } = await ask("POST", configMaps, body, "h2c", true);
+  expect(status).toBe(201);
+  expect((JSON.parse(text) as { data: object }).data).toEqual(data);
 });
 
 test("a body that is too large is refused", async () => {
