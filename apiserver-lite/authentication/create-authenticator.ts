@@ -15,6 +15,7 @@ import {
   ANONYMOUS_USER,
   withAuthenticatedGroup,
 } from "../../http-kit/authentication/groups.ts";
+import { subprotocolToken } from "./bearer-subprotocol.ts";
 
 const UNAUTHENTICATED_GROUP = "system:unauthenticated";
 
@@ -28,7 +29,6 @@ interface AuthenticatorOptions {
 }
 
 const BEARER = /^bearer +([^\s]+)$/i;
-const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
 
 export function createAuthenticator(
   options: AuthenticatorOptions,
@@ -113,24 +113,8 @@ function authenticated(result: AuthenticationResult): AuthenticationResult {
   return user === result.user ? result : { ...result, user };
 }
 
-/** A token is among them; the longest has a few kilobytes. */
-const maxSubprotocolsLength = 32 * 1024;
-
-/** From the Authorization header, or from a WebSocket subprotocol, as browsers have to send it. */
+/** From the Authorization header, or from a WebSocket subprotocol. */
 function bearerToken({ headers }: AuthenticationRequest): string | undefined {
   const match = BEARER.exec(headers.authorization?.trim() ?? "");
-  if (match) return match[1];
-  const protocols = headers["sec-websocket-protocol"];
-  if (!protocols || protocols.length > maxSubprotocolsLength) return undefined;
-  const offered = protocols.split(",").map((protocol) => protocol.trim());
-  const carrier = offered.find((protocol) =>
-    protocol.startsWith(BEARER_SUBPROTOCOL),
-  );
-  return (
-    carrier &&
-    Buffer.from(
-      carrier.slice(BEARER_SUBPROTOCOL.length),
-      "base64url",
-    ).toString()
-  );
+  return match ? match[1] : subprotocolToken(headers);
 }

@@ -1,6 +1,7 @@
 // Which header fields go on, in either direction. Credentials never do: the next one trusts the API server, not the
 // client.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import { offeredProtocols } from "../authentication/bearer-subprotocol.ts";
 
 const HOP_BY_HOP = new Set([
   "connection",
@@ -15,8 +16,6 @@ const HOP_BY_HOP = new Set([
   "http2-settings",
 ]);
 const CREDENTIALS = new Set(["authorization", "host", "cookie"]);
-/** Begins the subprotocol that is no protocol but a token. */
-export const BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io.";
 
 /** What a `Connection` header says belongs to its connection alone. */
 function namedByConnection({ connection }: IncomingHttpHeaders): Set<string> {
@@ -71,13 +70,11 @@ export function requestHeaders(
       continue;
     passed[name] = value;
   }
-  const protocols = headers["sec-websocket-protocol"];
-  if (protocols?.includes(BEARER_SUBPROTOCOL)) {
-    passed["sec-websocket-protocol"] = protocols
-      .split(",")
-      .map((protocol) => protocol.trim())
-      .filter((protocol) => !protocol.startsWith(BEARER_SUBPROTOCOL))
-      .join(", ");
+  if (headers["sec-websocket-protocol"] !== undefined) {
+    const protocols = offeredProtocols(headers);
+    if (protocols.length > 0)
+      passed["sec-websocket-protocol"] = protocols.join(", ");
+    else delete passed["sec-websocket-protocol"];
   }
   if (upgrading) passed["connection"] = "Upgrade";
   const forwarded = headers["x-forwarded-for"];

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { WebSocket } from "ws";
 import { errors } from "../../api/errors.ts";
-import { BEARER_SUBPROTOCOL } from "./headers.ts";
+import { offeredProtocols } from "../authentication/bearer-subprotocol.ts";
 
 const BASE64 = "base64.binary.k8s.io";
 const PROTOCOLS: readonly string[] = ["binary.k8s.io", BASE64];
@@ -16,10 +16,7 @@ export async function sendLog(
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
-  const asked = (headers["sec-websocket-protocol"] ?? "")
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name && !name.startsWith(BEARER_SUBPROTOCOL));
+  const asked = offeredProtocols(headers);
   const chosen = asked.find((name) => PROTOCOLS.includes(name));
   if (asked.length > 0 && !chosen)
     throw errors.badRequest(

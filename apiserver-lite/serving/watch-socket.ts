@@ -4,6 +4,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ApiError } from "../../api/errors.ts";
+import { offeredProtocols } from "../authentication/bearer-subprotocol.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { CacheEvent } from "../cache/history.ts";
 import type { LoopWork } from "../loop/loop-watch.ts";
@@ -107,6 +108,7 @@ export class WatchSocket implements WatchSink, Reader {
     const server = new WebSocketServer({
       noServer: true,
       maxPayload: 64 * 1024,
+      handleProtocols: () => offeredProtocols(request.headers)[0] ?? false,
     });
     let sending: Promise<void> | undefined;
     server.handleUpgrade(request, socket, head, (webSocket) => {

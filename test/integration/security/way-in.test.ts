@@ -2,6 +2,7 @@
 // requests that say something else in their body than in their path.
 import { once } from "node:events";
 import * as fs from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import * as path from "node:path";
 import { Agent, fetch } from "undici";
@@ -183,7 +184,10 @@ describe("headers of proxies and others", () => {
 });
 
 describe("a token in the protocols of a WebSocket", () => {
-  async function watch(protocols: string): Promise<number> {
+  async function watch(
+    protocols: string,
+    offer: object = { connection: "Upgrade", upgrade: "websocket" },
+  ): Promise<unknown[]> {
     const url = new URL(tester.cluster.url);
     const sent = request({
       host: url.hostname,
@@ -192,8 +196,7 @@ describe("a token in the protocols of a WebSocket", () => {
       path: "/api/v1/namespaces/in/configmaps?watch=1",
       agent: false,
       headers: {
-        connection: "Upgrade",
-        upgrade: "websocket",
+        ...offer,
         "sec-websocket-version": "13",
         "sec-websocket-key": Buffer.alloc(16).toString("base64"),
         ...(protocols ? { "sec-websocket-protocol": protocols } : {}),
@@ -203,11 +206,12 @@ describe("a token in the protocols of a WebSocket", () => {
     const answered = await Promise.race([
       once(sent, "upgrade").then(([response, socket]) => {
         socket.destroy();
-        return response.statusCode as number;
+        const { statusCode, headers } = response as IncomingMessage;
+        return [statusCode!, headers["sec-websocket-protocol"]];
       }),
       once(sent, "response").then(([response]) => {
-        response.resume();
-        return response.statusCode as number;
+        (response as IncomingMessage).destroy();
+        return [(response as IncomingMessage).statusCode!];
       }),
     ]);
     return answered;
@@ -216,9 +220,21 @@ describe("a token in the protocols of a WebSocket", () => {
     `base64url.bearer.authorization.k8s.io.${Buffer.from(text).toString("base64url")}`;
 
   it("lets its user in, and a wrong one nobody", async () => {
-    expect(await watch(`${bearer("ann-token")}, binary.k8s.io`)).toBe(101);
-    expect(await watch(`${bearer("nobody")}, binary.k8s.io`)).toBe(401);
-    expect(await watch("binary.k8s.io")).toBe(401);
+    // The token does not come back, wherever it stood.
+    for (const protocols of [
+      `${bearer("ann-token")}, binary.k8s.io`,
+      `binary.k8s.io, ${bearer("ann-token")}`,
+    ])
+      expect(await watch(protocols)).toEqual([101, "binary.k8s.io"]);
+    expect(await watch(`${bearer("nobody")}, binary.k8s.io`)).toEqual([401]);
+    expect(await watch("binary.k8s.io")).toEqual([401]);
+  });
+
+  it("counts in a WebSocket's handshake alone, beside another protocol", async () => {
+    const protocols = `${bearer("ann-token")}, binary.k8s.io`;
+    expect(await watch(protocols, {})).toEqual([401]);
+    expect(await watch(protocols, { upgrade: "websocket" })).toEqual([401]);
+    expect(await watch(bearer("ann-token"))).toEqual([401]);
   });
 });
 
