@@ -212,10 +212,9 @@ function podTarget(request: ConnectRequest): ProxyTarget {
   const parsed = splitProxyName(request.name);
   if (!parsed) throw errors.badRequest(`invalid pod request "${request.name}"`);
   const pod = readPod({ ...request, name: parsed.name });
-  const port = parsed.port === "" ? (firstPort(pod) ?? 0) : Number(parsed.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+  const port = parsed.port === "" ? (firstPort(pod) ?? 0) : portOf(parsed.port);
+  if (port === undefined)
     throw errors.badRequest(`invalid pod request "${request.name}"`);
-  }
   const host = pod.status?.podIP ?? "";
   if (host === "") throw errors.badRequest("address not allowed");
   refuseLocalAddress(host);
@@ -227,6 +226,12 @@ function podTarget(request: ConnectRequest): ProxyTarget {
     path: pathOf(request),
     agent: false,
   };
+}
+
+/** Undefined: it is none. Names of ports are not looked up. */
+function portOf(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  return port >= 1 && port <= 65535 ? port : undefined;
 }
 
 function firstPort(pod: Pod): number | undefined {
@@ -245,10 +250,9 @@ function nodeTarget(
   const path = pathOf(request);
   if (parsed.port === "" || Number(parsed.port) === agent.port)
     return { ...agent, path };
-  const port = Number(parsed.port);
-  if (!Number.isInteger(port) || port < 1 || port > 65535) {
+  const port = portOf(parsed.port);
+  if (port === undefined)
     throw errors.badRequest(`invalid node request "${request.name}"`);
-  }
   refuseLocalAddress(agent.host);
   return {
     scheme: parsed.scheme || "http",

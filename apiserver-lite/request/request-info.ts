@@ -78,13 +78,7 @@ export function parseRequest(
   const resource = parts[at] ?? "";
   const name = parts[at + 1] ?? "";
   const subresource = parts[at + 2] ?? "";
-  const rest =
-    parts.length > at + 3
-      ? `/${rawPath
-          .split("/")
-          .slice(at + 3)
-          .join("/")}`
-      : "";
+  const rest = parts.length > at + 3 ? restOf(rawPath, at + 3) : "";
   if (resource === "namespaces" && group === "" && namespace === "" && name)
     namespace = name;
   let verb = verbs[method] ?? "";
@@ -130,6 +124,16 @@ function nonResource(method: string, path: string): RequestInfo {
     alias: false,
     watchPath: false,
   };
+}
+
+/**
+ * What follows the n-th slash, as sent, with a slash before it. An encoded slash counts: it ended a part of the decoded
+ * path, so that resource, name and what is passed on are of one reading.
+ */
+function restOf(rawPath: string, slashes: number): string {
+  const slash = /\/|%2f/gi;
+  for (let seen = 0; seen < slashes; seen++) slash.exec(rawPath);
+  return `/${rawPath.slice(slash.lastIndex)}`;
 }
 
 /** Bytes that are no UTF-8 become U+FFFD. */

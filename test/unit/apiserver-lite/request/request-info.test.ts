@@ -1,4 +1,4 @@
-// Which single object a list or watch is for, as authorization and audit see it.
+// Which single object a list or watch is for, as authorization and audit see it, and what of a path is passed on.
 import { parseRequest } from "../../../../apiserver-lite/request/request-info.ts";
 
 const secrets = "/api/v1/namespaces/ns/secrets";
@@ -64,4 +64,20 @@ it.each<[string, string, string, string, string]>([
 ])("%s %s?%s is %s of %j", (method, path, query, verb, objectName) => {
   const info = parseRequest(method, path, new URLSearchParams(query));
   expect([info.verb, info.objectName]).toEqual([verb, objectName]);
+});
+
+it.each([
+  ["/api/v1/nodes/n/proxy", ""],
+  ["/api/v1/nodes/n/proxy/", "/"],
+  ["/api/v1/nodes/n/proxy/a/b", "/a/b"],
+  ["/api/v1/nodes/n/proxy//a//b/", "//a//b/"],
+  ["/api/v1/nodes/n/proxy/a%2fb%20c", "/a%2fb%20c"],
+  // Slashes that are encoded end a part, too: nothing of what was named gets lost or is passed on twice.
+  ["/api/v1/nodes/n%2Fproxy/secret/x", "/secret/x"],
+  ["/api/v1/nodes%2fn%2fproxy%2fsecret/x", "/secret/x"],
+  ["/api/v1/nodes/n/proxy%2fa/b", "/a/b"],
+  ["/api/v1/namespaces/ns%2Fpods%2Fp/proxy/x", "/x"],
+  ["/api/v1/namespaces/ns/pods/p%252f/proxy/x", "/x"],
+])("of %s the proxied part is %j", (path, rest) => {
+  expect(parseRequest("GET", path, new URLSearchParams()).rest).toBe(rest);
 });
