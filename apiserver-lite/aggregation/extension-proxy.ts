@@ -60,13 +60,15 @@ export function plainError(status: number, text: string): PlainAnswer {
 export class ExtensionProxy {
   constructor(private readonly options: ExtensionProxyOptions) {}
 
-  /** Rejects with a PlainAnswer. */
+  /** Rejects with a PlainAnswer, or ApiError 429 where too many connections are upgraded. */
   async serve(request: HttpRequest, target: Target): Promise<void> {
     request.trail?.delegated();
     const entered = request.place?.take();
     if (entered) await entered;
     const { exchange } = request;
-    if (exchange.upgrade) return this.#upgrade(request, target);
+    // As for connections to nodes, an offer beside a body is not passed on.
+    if (exchange.upgrade && !exchange.hasBody)
+      return this.#upgrade(request, target);
     const { signal } = request;
     const abort = new AbortController();
     const gone = (): void => abort.abort();
@@ -161,6 +163,7 @@ export class ExtensionProxy {
   ): Promise<void> {
     const { exchange } = request;
     const { socket, head } = exchange.upgrade!;
+    this.options.tunnels.take(request.user.name, socket);
     const outgoing = this.#open(request, { server, place }, true);
     const abort = (): void => void outgoing.destroy();
     socket.once("close", abort);

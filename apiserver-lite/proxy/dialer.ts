@@ -22,6 +22,8 @@ export interface DialerOptions {
 }
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+/** After so long without a packet the other side is asked whether it is still there: a node that lost its power says nothing. */
+const KEEP_ALIVE_MS = 30_000;
 
 export class Dialer {
   readonly #open = new Set<http.ClientRequest>();
@@ -80,6 +82,7 @@ export class Dialer {
     const connected = (): void => clearTimeout(timer);
     request.once("close", connected);
     request.once("socket", (socket) => {
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
       if (socket.connecting)
         socket.once(
           target.scheme === "https" ? "secureConnect" : "connect",

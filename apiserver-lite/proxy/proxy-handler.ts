@@ -158,6 +158,7 @@ export class ProxyHandler implements ConnectHandler {
     if (logs && isUnscheduledLog(request))
       return sendLog(Readable.from([]), request.headers, socket, head);
     const target = this.#target(request);
+    this.#tunnels.take(request.user.name, socket);
     const headers = requestHeaders(
       request.headers,
       !logs,

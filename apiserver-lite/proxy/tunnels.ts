@@ -1,8 +1,12 @@
 // Upgraded connections that are passed on byte for byte, in both directions, until one side ends. All of them end with
-// close().
+// close(). Each costs two sockets for as long as its client likes, so that their number is bounded: one user gets no more
+// than are free still, which leaves a place for the next one however many somebody holds.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { errors } from "../../api/errors.ts";
 import { createThrottle } from "./throttle.ts";
+
+const defaultMaxTunnels = 4096;
 
 /** A client's connection, and what was read beyond its request. */
 interface ClientSide {
@@ -12,9 +16,33 @@ interface ClientSide {
 
 export class Tunnels {
   readonly #open = new Set<Duplex>();
+  /** By user. */
+  readonly #held = new Map<string, number>();
+  #taken = 0;
 
   /** @param maxBytesPerSecond of each connection in each direction; 0: no limit */
-  constructor(private readonly maxBytesPerSecond = 0) {}
+  constructor(
+    private readonly maxBytesPerSecond = 0,
+    private readonly maxTunnels = defaultMaxTunnels,
+  ) {}
+
+  /** A place for a client's connection, which it holds until it ends. Throws ApiError 429. */
+  take(user: string, socket: Duplex): void {
+    if (socket.closed) return;
+    const held = this.#held.get(user) ?? 0;
+    if (held >= this.maxTunnels - this.#taken)
+      throw errors.tooManyRequests(
+        `too many upgraded connections are open, ${held} of them of user ${JSON.stringify(user)}`,
+      );
+    this.#held.set(user, held + 1);
+    this.#taken++;
+    socket.once("close", () => {
+      this.#taken--;
+      const left = (this.#held.get(user) ?? 1) - 1;
+      if (left > 0) this.#held.set(user, left);
+      else this.#held.delete(user);
+    });
+  }
 
   /** Hands the backend's answer, a switch of protocols, to the client, and passes on all that follows. */
   join(
