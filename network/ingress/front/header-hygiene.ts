@@ -60,6 +60,7 @@ export function forwardedRequestHeaders(
   const connection = ownNames(rawHeaders);
   const headers: string[] = [];
   const said = new Map<string, string>();
+  let cookie = -1;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!;
     const value = rawHeaders[at + 1]!;
@@ -83,6 +84,14 @@ export function forwardedRequestHeaders(
           said.has(lower) ? `${said.get(lower)}, ${value}` : value,
         );
       continue;
+    }
+    if (lower === "cookie") {
+      // HTTP/2 may send each pair in a field of its own; programs behind HTTP/1.1 read one (RFC 9113 8.2.3).
+      if (cookie >= 0) {
+        headers[cookie] += `; ${value}`;
+        continue;
+      }
+      cookie = headers.length + 1;
     }
     headers.push(name, value);
   }

@@ -24,12 +24,7 @@ function requestHeaders(
     const name = headers[at]!.toLowerCase();
     const value = headers[at + 1]!;
     const known = all[name];
-    all[name] =
-      known === undefined
-        ? value
-        : name === "cookie"
-          ? `${String(known)}; ${value}`
-          : [known, value].flat();
+    all[name] = known === undefined ? value : [known, value].flat();
   }
   // Values of fields that come once for HTTP/2 but came several times here are one list (RFC 9110 5.3).
   for (const [name, value] of Object.entries(all))

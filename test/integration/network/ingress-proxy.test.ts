@@ -223,6 +223,24 @@ describe("a hostile request", () => {
       "an unknown coding",
       `POST / HTTP/1.1\r\nHost: echo.test\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
     ],
+    [
+      "a coding below the chunks",
+      `POST / HTTP/1.1\r\nHost: echo.test\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      "an empty coding",
+      `POST / HTTP/1.1\r\nHost: echo.test\r\nTransfer-Encoding: \r\nContent-Length: 5\r\n\r\nhello`,
+    ],
+    [
+      "chunks in HTTP/1.0",
+      `POST / HTTP/1.0\r\nHost: echo.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      "a length that would be rounded",
+      `POST / HTTP/1.1\r\nHost: echo.test\r\nContent-Length: 9007199254740993\r\n\r\nhello`,
+    ],
+    ["another version", "GET / HTTP/2.0\r\nHost: echo.test\r\n\r\n"],
+    ["an ancient version", "GET / HTTP/0.9\r\nHost: echo.test\r\n\r\n"],
     ["a space before a colon", `${get}Content-Length : 5\r\n\r\nhello`],
     ["a folded line", `${get}X-A: 1\r\n 2\r\n\r\n`],
     ["a bare line feed", "GET / HTTP/1.1\nHost: echo.test\n\n"],
@@ -245,7 +263,7 @@ describe("a hostile request", () => {
     const answer = await rawExchange(proxy.http, text, {
       until: /\r\n\r\n/,
     });
-    expect(answer).toMatch(/^HTTP\/1\.1 4(00|13|31) /);
+    expect(answer).toMatch(/^HTTP\/1\.1 (400|413|431|501|505) /);
   });
 
   test("for a tunnel is not served", async () => {
@@ -702,6 +720,20 @@ describe("HTTP/2", () => {
     });
   });
 
+  test("whose cookies come apart gives a backend of HTTP/1.1 one field", async () => {
+    const { text } = await overHttp2({
+      ":path": "/",
+      ":authority": "echo.test",
+      cookie: ["a=1", "b=2", "c=3"],
+      "x-twice": ["1", "2"],
+    });
+    const { rawHeaders } = JSON.parse(text) as Echoed;
+    const values = (name: string): string[] =>
+      rawHeaders.filter((_, at) => rawHeaders[at - 1] === name);
+    expect(values("cookie")).toEqual(["a=1; b=2; c=3"]);
+    expect(values("x-twice")).toEqual(["1", "2"]);
+  });
+
   test("with another Host than its authority is refused", async () => {
     const { headers } = await overHttp2({
       ":path": "/",
@@ -856,6 +888,23 @@ describe("an upgrade", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(answer).not.toMatch(/h2c|http2-settings/i);
   });
+});
+
+test.each([
+  ["of a known length", "Content-Length: 5\r\n\r\nhello"],
+  [
+    "in chunks",
+    "Transfer-Encoding: chunked\r\n\r\n2;x\r\nhe\r\n3\r\nllo\r\n0\r\nX-T: 1\r\n\r\n",
+  ],
+])("a body %s beside an offer that is not taken arrives", async (_, rest) => {
+  const answer = await rawExchange(
+    proxy.http,
+    `POST /b HTTP/1.1\r\nHost: echo.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${rest}GET /hidden HTTP/1.1\r\nHost: echo.test\r\n\r\n`,
+    { until: /\}$/ },
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(answer).toContain('"body":"hello"');
+  expect(answer).not.toContain("hidden");
 });
 
 test("routes and backends change without a failed request", async () => {
