@@ -156,13 +156,13 @@ const detailNames = [
 ];
 
 function detailsOf({ request: { user, info } }: FlowClaim): Row {
-  const { verb, path, namespace, name, group, version } = info;
+  const { verb, path, namespace, objectName, group, version } = info;
   return [
     user.name,
     verb,
     path,
     namespace,
-    name,
+    objectName,
     group ? `${group}/${version}` : version,
     info.resource,
     info.subresource,

@@ -198,8 +198,8 @@ describe("in tables", () => {
 test("a level without seats holds requests, refuses those that wait too long, and those beyond its queues", async () => {
   const queuing = { queues: 1, handSize: 1, queueLengthLimit: 2 };
   await withLevel("jail", 0, queuing, async () => {
-    const held = [1, 2].map(() =>
-      server.call("GET", "/api/v1/pods", undefined, as("jail")),
+    const held = ["", "?fieldSelector=metadata.name%3Done"].map((query) =>
+      server.call("GET", `/api/v1/pods${query}`, undefined, as("jail")),
     );
     await eventually(
       async () =>
@@ -227,6 +227,8 @@ test("a level without seats holds requests, refuses those that wait too long, an
         /^jail, +jail, +0, +[01], +, .* jail, +list, +\/api\/v1\/pods, /gm,
       ),
     ).toHaveLength(2);
+    // The one that a list selects is its name, as at the reference.
+    expect(dumped.text).toMatch(/ \/api\/v1\/pods, +, +one, +v1, +pods, +$/m);
     // A quarter of the sixteen seconds a request may take.
     await clock.advanceAsync(4_000);
     const waited = await Promise.all(held);
