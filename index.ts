@@ -13,6 +13,7 @@ export { kubernetesVersion, orbitVersion } from "./cli/version.ts";
 export * from "./client/resources.ts";
 export type {
   Client,
+  ObjectOf,
   ResourceClient,
   ResourceRef,
   ListOptions,
@@ -20,7 +21,15 @@ export type {
   WriteOptions,
   Patch,
   WatchEvent,
+  WatchStream,
 } from "./client/client.ts";
+export type {
+  Informer,
+  InformerOptions,
+  Lister,
+  ResourceHandler,
+} from "./client/informer.ts";
+export type { KubeList, KubeObject } from "./api/object.ts";
 export type { Clock } from "./api/clock.ts";
 export {
   ApiError,

@@ -18,6 +18,9 @@ export interface ResourceRef<
   readonly objectType?: T;
 }
 
+/** The objects of a resource: ObjectOf<typeof pods> is the type of a Pod. */
+export type ObjectOf<R> = R extends ResourceRef<infer T> ? T : never;
+
 export interface ListOptions {
   namespace?: string;
   labelSelector?: string;

@@ -180,15 +180,13 @@ console.log(
 
 if (process.argv.includes("--types")) {
   const tsc = path.join(root, "node_modules/typescript-go/bin/tsc");
+  const types = path.join(dist, "types");
+  rmSync(types, { recursive: true, force: true });
   const options = [
     "-p",
-    root,
-    "--noEmit",
-    "false",
-    "--declaration",
-    "--emitDeclarationOnly",
+    path.join(root, "tsconfig.types.json"),
     "--outDir",
-    path.join(dist, "types"),
+    types,
   ];
   const { status } = spawnSync(process.execPath, [tsc, ...options], {
     stdio: "inherit",
