@@ -15,6 +15,7 @@ import { parseOptions } from "../options/parse.ts";
 import { serverOptions } from "../options/server.ts";
 import { scheduledSnapshots } from "../parts/api/snapshots.ts";
 import { composeCluster, loadParts } from "./compose-cluster.ts";
+import { checkLibraryOptions } from "./library-options.ts";
 import { loadBalancerPlan } from "./load-balancer-plan.ts";
 import { planParts } from "./server-plan.ts";
 import { Started } from "./started.ts";
@@ -28,7 +29,10 @@ export interface ClusterOptions {
   agent?: false;
   /** Default: a free port of the loopback. */
   port?: number;
-  /** Further options of `orbit server`, e.g. ["--authorization-mode=AlwaysAllow"]. */
+  /**
+   * Further options of `orbit server`, e.g. ["--authorization-mode=AlwaysAllow"]. One about what such a cluster does not
+   * have (directories, the node, its network) rejects the start by name.
+   */
   args?: readonly string[];
   clock?: Clock;
   /** Default: silent. */
@@ -69,6 +73,7 @@ export async function startCluster(
   const { clock = systemClock, logger = pino({ level: "silent" }) } = options;
   const values = parseOptions(serverOptions, options.args ?? []);
   values.refuseUnbuilt();
+  checkLibraryOptions(values);
   const wanted = { ...options, agent: false, network: false };
   const parts = await planParts(values, logger);
   const modules = loadParts((part) => wanted[part] !== false);
