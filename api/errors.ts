@@ -1,7 +1,7 @@
 // The errors of the API: each is a Status object with the reference's code, reason, message and causes.
 // Thrown by the registry and by every client transport alike, so that callers test `isNotFound(error)` whatever the transport.
 import type { Status, StatusCause } from "./types/meta-v1.ts";
-import type { GroupVersionResource } from "./object.ts";
+import { qualifiedResource, type GroupVersionResource } from "./object.ts";
 
 /** One problem of an object, as field validation reports it. `type` is the reference's cause reason. */
 export interface FieldError {
@@ -59,11 +59,6 @@ export class ApiError extends Error {
 
 type ResourceName = Pick<GroupVersionResource, "group" | "resource">;
 
-/** `deployments.apps`, or `pods` for core. */
-function qualified({ group, resource }: ResourceName): string {
-  return group === "" ? resource : `${resource}.${group}`;
-}
-
 function named(
   code: number,
   reason: string,
@@ -86,7 +81,7 @@ export const errors = {
     named(
       404,
       "NotFound",
-      `${qualified(resource)} "${name}" not found`,
+      `${qualifiedResource(resource)} "${name}" not found`,
       resource,
       name,
     ),
@@ -95,7 +90,7 @@ export const errors = {
     named(
       409,
       "AlreadyExists",
-      `${qualified(resource)} "${name}" already exists`,
+      `${qualifiedResource(resource)} "${name}" already exists`,
       resource,
       name,
     ),
@@ -104,7 +99,7 @@ export const errors = {
     named(
       409,
       "Conflict",
-      `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+      `Operation cannot be fulfilled on ${qualifiedResource(resource)} "${name}": ${why}`,
       resource,
       name,
     ),
@@ -151,8 +146,8 @@ export const errors = {
   forbidden: (resource: ResourceName, name: string, why: string): ApiError => {
     const what =
       name === ""
-        ? `${qualified(resource)} is forbidden`
-        : `${qualified(resource)} "${name}" is forbidden`;
+        ? `${qualifiedResource(resource)} is forbidden`
+        : `${qualifiedResource(resource)} "${name}" is forbidden`;
     return named(403, "Forbidden", `${what}: ${why}`, resource, name);
   },
 
@@ -168,7 +163,7 @@ export const errors = {
     new ApiError({
       code: 405,
       reason: "MethodNotAllowed",
-      message: `${verb} is not supported on resources of kind "${qualified(resource)}"`,
+      message: `${verb} is not supported on resources of kind "${qualifiedResource(resource)}"`,
       details: {
         ...(resource.group ? { group: resource.group } : {}),
         kind: resource.resource,

@@ -34,6 +34,14 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
+/** `deployments.apps`, or `pods` for core. */
+export function qualifiedResource({
+  group,
+  resource,
+}: Pick<GroupVersionResource, "group" | "resource">): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
 export function apiVersionOf(gv: { group: string; version: string }): string {
   return gv.group === "" ? gv.version : `${gv.group}/${gv.version}`;
 }

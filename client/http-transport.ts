@@ -145,11 +145,13 @@ class UndiciTransport implements HttpTransport {
   ): Promise<KubeObject | KubeList<KubeObject>> {
     checkRequest(request);
     const query = request.query ?? {};
-    if (!unlimited.includes(request.resource.resource)) await this.#takeTurn();
+    const method = methods[request.verb];
+    if (!unlimited.includes(request.resource.resource))
+      await this.#takeTurn(method);
     const codec = await this.#bodyCodec();
     const path = withQuery(this.#prefix + resourcePath(request), query);
     const send = (body: EncodedBody | undefined): Promise<Answer> =>
-      this.#call(methods[request.verb], path, body, codec);
+      this.#call(method, path, body, codec);
     const body = this.#encode(request, codec);
     const answer = await send(body).catch((error: unknown) => {
       const refused = error instanceof ApiError && error.code === 415;
@@ -180,9 +182,10 @@ class UndiciTransport implements HttpTransport {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: unknown }> {
-    await this.#takeTurn();
+    const upper = method.toUpperCase() as Dispatcher.HttpMethod;
+    await this.#takeTurn(upper);
     const answer = await this.#call(
-      method.toUpperCase() as Dispatcher.HttpMethod,
+      upper,
       this.#prefix + path,
       body === undefined ? undefined : jsonBody(body),
       jsonCodec,
@@ -208,8 +211,10 @@ class UndiciTransport implements HttpTransport {
     return this.#onlyJsonBodies ? jsonBody(body) : codec.encode(body, resource);
   }
 
-  async #takeTurn(): Promise<void> {
-    const waitMs = this.#bucket?.reserve() ?? 0;
+  async #takeTurn(method: string): Promise<void> {
+    if (!this.#bucket) return;
+    const waitMs = this.#bucket.reserve();
+    this.options.metrics?.waited(method, this.#host, waitMs);
     if (waitMs > 0) await sleep(this.#clock, waitMs, this.#closed.signal);
   }
 
@@ -300,6 +305,13 @@ class UndiciTransport implements HttpTransport {
         answered = response.headers;
         bytes = Buffer.from(await response.body.arrayBuffer());
         ended?.(status);
+        const sentBytes = body ? Buffer.byteLength(body.bytes) : 0;
+        this.options.metrics?.exchanged(
+          method,
+          this.#host,
+          sentBytes,
+          bytes.length,
+        );
       } catch (error) {
         ended?.(undefined);
         if (error instanceof TransportError) throw error;
@@ -320,6 +332,7 @@ class UndiciTransport implements HttpTransport {
       const waitMs = retryAfterMs(status, answered["retry-after"]);
       if (waitMs !== undefined && retry < maxRetries) {
         retry++;
+        this.options.metrics?.retried(status, method, this.#host);
         await sleep(this.#clock, waitMs, this.#closed.signal);
         continue;
       }

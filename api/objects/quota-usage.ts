@@ -6,7 +6,7 @@ import {
   compareQuantities,
   subtractQuantities,
 } from "../quantity.ts";
-import type { AnyObject } from "../object.ts";
+import { qualifiedResource, type AnyObject } from "../object.ts";
 import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
 
 /** Quotas count events in neither of their groups, as the reference. */
@@ -32,7 +32,7 @@ export function usageOf(
   object: Readonly<AnyObject>,
 ): Usage {
   const usage: Usage = {
-    [`count/${group === "" ? resource : `${resource}.${group}`}`]: "1",
+    [`count/${qualifiedResource({ group, resource })}`]: "1",
   };
   if (group !== "") return usage;
   if (PLAIN_COUNTS.has(resource)) usage[resource] = "1";

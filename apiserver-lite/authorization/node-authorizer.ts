@@ -1,6 +1,7 @@
 // Node authorization as the reference has it since 1.32 (with selectors): an agent (group system:nodes, user
 // system:node:<name>) reads its own Node, its own pods, what those refer to, and changes what is its own; the rest is as
 // the role system:node says. NodeRestriction (admission) checks a request's body.
+import { qualifiedResource } from "../../api/object.ts";
 import type {
   AccessAttributes,
   AccessDecision,
@@ -193,7 +194,7 @@ export class NodeAuthorizer implements Authorizer {
   #related(node: string, attributes: AccessAttributes): Opinion {
     const { group, resource, namespace, name } = attributes;
     if (name === "") return { refused: "No Object name found" };
-    const qualified = group === "" ? resource : `${resource}.${group}`;
+    const qualified = qualifiedResource({ group, resource });
     return this.#relations.related(node, qualified, namespace, name)
       ? "allow"
       : {

@@ -1,4 +1,5 @@
 // The 403 of a request that no authorizer allowed.
+import { qualifiedResource } from "../../api/object.ts";
 import type { AccessAttributes } from "../../api/contracts.ts";
 import { ApiError } from "../../api/errors.ts";
 
@@ -25,7 +26,7 @@ export function forbiddenError(
 ): ApiError {
   const text = denialText(attributes) + (reason === "" ? "" : `: ${reason}`);
   const { group, resource, name, resourceRequest } = attributes;
-  const qualified = group === "" ? resource : `${resource}.${group}`;
+  const qualified = qualifiedResource({ group, resource });
   const what = !resourceRequest
     ? "forbidden"
     : name === ""

@@ -5,6 +5,7 @@ import type { StoredValue, StoreEvent } from "../../storage/store.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 import { CacheEntry } from "./cache-entry.ts";
 import { entryOf, type EntryShape } from "./entries.ts";
+import type { CacheCounts } from "./cache-counts.ts";
 import type { Unreadable } from "./resource-cache.ts";
 import type { Fields } from "./shared-fields.ts";
 
@@ -54,6 +55,7 @@ export class ResourceLoader {
 
   constructor(
     readonly kind: CachedResource,
+    readonly counts: CacheCounts,
     private readonly report: (error: unknown, key: string) => void,
   ) {}
 
@@ -63,6 +65,8 @@ export class ResourceLoader {
     slices: TimeSlices,
   ): Promise<CacheEntry[]> {
     const entries: CacheEntry[] = [];
+    this.counts.loads++;
+    this.counts.loaded += values.length;
     for (let at = 0; at < values.length; at += openedAtOnce) {
       const some = values.slice(at, at + openedAtOnce);
       const opening = this.#openAll(some);
@@ -121,6 +125,7 @@ export class ResourceLoader {
         reason: (error as Error).message,
         sealed: opened instanceof Error,
       });
+      this.counts.unreadable++;
       this.report(error, value.key);
       return undefined;
     }

@@ -1,6 +1,7 @@
 // The present state of one stored resource, its recent history, and who watches it.
 // Invariants: `apply` sees this resource's events in revision order; listeners are called in that order, synchronously,
 // after the state has changed. A listener that throws disturbs neither the state nor another listener.
+import { CacheCounts } from "./cache-counts.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { History, type CacheEvent, type HistoryBudget } from "./history.ts";
 import { OrderedEntries } from "./ordered-entries.ts";
@@ -57,6 +58,8 @@ export class ResourceCache {
     entries: readonly CacheEntry[],
     /** By key: these objects exist, but can't be decoded. The watch cache maintains the map. */
     readonly unreadable: ReadonlyMap<string, Unreadable> = new Map(),
+    /** What its readers count. */
+    readonly counts = new CacheCounts(),
     private readonly onFailure: ListenerFailure = () => undefined,
   ) {
     this.history = new History(loadedAt, budget);
@@ -145,6 +148,7 @@ export class ResourceCache {
       this.#ordered.delete(event.key);
     }
     this.history.push(event, atMs);
+    this.counts.events++;
     let failed: [CacheListener, unknown][] | undefined;
     for (const listener of this.#listeners.keys()) {
       try {

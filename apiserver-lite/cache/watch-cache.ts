@@ -13,6 +13,7 @@ import type { Clock, Timer } from "../../api/clock.ts";
 import type { Store, StoredValue, StoreEvent } from "../../storage/store.ts";
 import { StoreError } from "../../storage/store.ts";
 import { TimeSlices } from "../loop/time-slices.ts";
+import { CacheCounts } from "./cache-counts.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import {
   openedAtOnce,
@@ -304,7 +305,8 @@ export class WatchCache {
 
   #loaderOf(kind: CachedResource): ResourceLoader {
     const { logger } = this.options;
-    return new ResourceLoader(kind, (err, key) =>
+    const counts = this.resource(kind.prefix)?.counts ?? new CacheCounts();
+    return new ResourceLoader(kind, counts, (err, key) =>
       logger.error(
         { err, key },
         "a stored value can't be read; it is left alone",
@@ -325,6 +327,7 @@ export class WatchCache {
       this.#budget,
       entries,
       loader.unreadable,
+      loader.counts,
       (prefix, err) => {
         this.#listenerFailures++;
         this.options.logger.error(

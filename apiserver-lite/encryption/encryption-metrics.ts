@@ -1,6 +1,7 @@
 // The metrics of encryption at rest with the reference's names: transformations of values, by resource and prefix, and the
 // reloads of the configuration. Names of keys come from configurations that change, so rows are bounded: later ones are not
 // counted.
+import { qualifiedResource } from "../../api/object.ts";
 import { Family, type Labels } from "../../api/metrics/family.ts";
 import { Histogram } from "../../api/metrics/histogram.ts";
 import type { ValuePlace } from "../registry/value-seal.ts";
@@ -39,7 +40,7 @@ export class EncryptionMetrics {
     status: string,
     began: number,
   ): void {
-    const name = group === "" ? resource : `${resource}.${group}`;
+    const name = qualifiedResource({ group, resource });
     const key = `${name} ${type} ${status} ${prefix}`;
     let row = this.#operations.get(key);
     if (!row && this.#operations.size < maxRows) {

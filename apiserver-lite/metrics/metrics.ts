@@ -1,6 +1,7 @@
 // /metrics with the reference's names. Requests are only counted in plain maps, so that a server without scrapes pays
 // next to nothing; a scrape makes the text, in slices of time, and scrapes that come meanwhile share the next one.
 import { Family, metricsParts } from "../../api/metrics/family.ts";
+import { qualifiedResource } from "../../api/object.ts";
 import type { MetricsFilter } from "../../api/metrics/filter.ts";
 import { processFamilies } from "../../http-kit/process-metrics.ts";
 import type { AuditCounts } from "../audit/auditor.ts";
@@ -11,6 +12,7 @@ import type { RequestInfo } from "../request/request-info.ts";
 import type { LoopWatch, LoopWork } from "../loop/loop-watch.ts";
 import type { Registry } from "../registry/registry.ts";
 import { AccessMetrics } from "./access-metrics.ts";
+import { cacheFamilies } from "./cache-families.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 import { SharedRuns } from "./shared-runs.ts";
 
@@ -56,7 +58,8 @@ export class Metrics implements Observer {
         if (!registry.endpoint(group, version, resource)) {
           this.#requests.forget(group, version, resource);
           if (!registry.kinds.kind(group, resource))
-            registry.storeTimes.forget({ group, resource });
+            for (const each of [registry.storeTimes, registry.listStreams])
+              each.forget({ group, resource });
         }
     });
   }
@@ -114,6 +117,7 @@ export class Metrics implements Observer {
   }
 
   #families(): Family[] {
+    const { registry } = this.sources;
     const inFlight = this.sources.inFlight();
     const inQueue = this.sources.inQueue();
     return [
@@ -134,11 +138,13 @@ export class Metrics implements Observer {
         .add({ request_kind: "readOnly" }, inQueue.readOnly),
       ...this.#loopFamilies(),
       ...this.#storageFamilies(),
+      ...cacheFamilies(registry.storedKinds(), registry.cache.revision),
       ...this.#auditFamilies(),
       ...this.access.families(),
-      ...this.sources.registry.admissionMetrics.families(),
-      ...this.sources.registry.ruleTimes.families(),
-      ...this.sources.registry.storeTimes.families(),
+      ...registry.admissionMetrics.families(),
+      ...registry.ruleTimes.families(),
+      ...registry.storeTimes.families(),
+      registry.listStreams.family(),
     ];
   }
 
@@ -178,7 +184,7 @@ export class Metrics implements Observer {
     if (countObjects)
       for (const { group, resource, cache } of registry.storedKinds())
         objects.add(
-          { resource: group === "" ? resource : `${resource}.${group}` },
+          { resource: qualifiedResource({ group, resource }) },
           cache.size,
         );
     return [

@@ -18,6 +18,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { builtinKinds } from "./kinds/builtin-kinds.ts";
 import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
+import { ListStreams } from "./list-streams.ts";
 import { StoreTimes } from "./store-times.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
 import { SealedRetries } from "./sealed-retries.ts";
@@ -68,6 +69,7 @@ export class Registry implements ClusterState {
   readonly admissionMetrics = new AdmissionMetrics();
   readonly ruleTimes = new RuleTimes();
   readonly storeTimes = new StoreTimes();
+  readonly listStreams = new ListStreams();
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;

@@ -2,16 +2,14 @@
 // dashboards of API servers show them. Reads are answered from memory and not counted.
 import { Counters, Histograms } from "../../api/metrics/counted.ts";
 import type { Family } from "../../api/metrics/family.ts";
+import {
+  qualifiedResource,
+  type GroupVersionResource,
+} from "../../api/object.ts";
 
 type Operation = "create" | "update" | "delete";
 
-interface Resource {
-  readonly group: string;
-  readonly resource: string;
-}
-
-const typeOf = ({ group, resource }: Resource): string =>
-  group === "" ? resource : `${resource}.${group}`;
+type Resource = Pick<GroupVersionResource, "group" | "resource">;
 
 const labels = ["operation", "type"];
 
@@ -45,7 +43,7 @@ export class StoreTimes {
     began: number,
     failed = false,
   ): void {
-    const type = typeOf(of);
+    const type = qualifiedResource(of);
     this.#took.observe((performance.now() - began) / 1000, operation, type);
     this.#requests.count(operation, type);
     if (failed) this.#errors.count(operation, type);
@@ -53,7 +51,7 @@ export class StoreTimes {
 
   /** The resource is gone: those who make definitions and delete them leave nothing. */
   forget(of: Resource): void {
-    const gone = typeOf(of);
+    const gone = qualifiedResource(of);
     for (const each of [this.#took, this.#requests, this.#errors])
       each.forget(({ type }) => type === gone);
   }

@@ -4,7 +4,7 @@ import { ApiError } from "../../api/errors.ts";
 import { keepWatch, openWatch, watchTimeoutMs } from "../dispatch/watch.ts";
 import type { Call } from "../registry/call.ts";
 import type { Registry } from "../registry/registry.ts";
-import type { OpenWatch } from "../registry/verbs/watch.ts";
+import { isTrue, type OpenWatch } from "../registry/verbs/watch.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { Upgrade } from "../../http-kit/exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -26,6 +26,11 @@ function isReportedInside(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.code === 410 || error.code === 504)
   );
+}
+
+function countCut({ endpoint }: Call): void {
+  const { stored } = endpoint;
+  if (stored) stored.cache.counts.cutWatchers++;
 }
 
 export class WatchServing {
@@ -62,7 +67,10 @@ export class WatchServing {
       shown,
       this.#flusher,
       exchange.chunks,
-      () => exchange.destroy(),
+      () => {
+        countCut(call);
+        exchange.destroy();
+      },
       this.options.registry.slices,
       this.options.pool,
       exchange,
@@ -93,7 +101,12 @@ export class WatchServing {
       out.off("error", close);
       close();
     });
+    const startMs = performance.now();
     const sending = response.attach(stream);
+    if (isTrue(call.query.get("sendInitialEvents")))
+      void Promise.resolve(sending).then(() =>
+        this.options.registry.listStreams.sent(call, startMs),
+      );
     if (sending) await this.#whileInitial(sending);
   }
 
@@ -119,6 +132,7 @@ export class WatchServing {
       shown,
       this.options.registry.slices,
       this.#flusher.unread,
+      () => countCut(call),
       exchange,
     );
     const timeoutMs = this.#timeoutMs(call);

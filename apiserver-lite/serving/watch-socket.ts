@@ -37,6 +37,8 @@ export class WatchSocket implements WatchSink, Reader {
     private readonly representation: Representation,
     private readonly slices: TimeSlices,
     private readonly unread: UnreadBudget,
+    /** It is cut off. */
+    private readonly cut: () => void,
     private readonly who?: LoopWork,
   ) {}
 
@@ -183,6 +185,7 @@ export class WatchSocket implements WatchSink, Reader {
   }
 
   cutOff(): void {
+    this.cut();
     this.#socket?.terminate();
   }
 }

@@ -3,6 +3,13 @@
 import { Counters, Histograms } from "../../api/metrics/counted.ts";
 import type { Family } from "../../api/metrics/family.ts";
 
+const sizeBounds = [
+  64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304,
+  16_777_216,
+];
+const secondsBounds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+const ofRequest = ["verb", "host"];
+
 /** No answer came. */
 const noAnswer = "<error>";
 
@@ -16,10 +23,39 @@ export class ClientMetrics {
     {
       name: "rest_client_request_duration_seconds",
       help: "How long requests to the API server took, by method and host; watches until they began.",
-      labels: ["verb", "host"],
+      labels: ofRequest,
     },
-    [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+    secondsBounds,
   );
+  readonly #waits = new Histograms(
+    {
+      name: "rest_client_rate_limiter_duration_seconds",
+      help: "How long requests waited for their turn, by method and host.",
+      labels: ofRequest,
+    },
+    secondsBounds,
+  );
+  readonly #sent = new Histograms(
+    {
+      name: "rest_client_request_size_bytes",
+      help: "Bytes of the bodies of requests, by method and host.",
+      labels: ofRequest,
+    },
+    sizeBounds,
+  );
+  readonly #received = new Histograms(
+    {
+      name: "rest_client_response_size_bytes",
+      help: "Bytes of the bodies of answers, by method and host.",
+      labels: ofRequest,
+    },
+    sizeBounds,
+  );
+  readonly #retries = new Counters({
+    name: "rest_client_request_retries_total",
+    help: "Requests that were made again, by the code of the answer before.",
+    labels: ["code", ...ofRequest],
+  });
 
   /** A request begins; the returned function ends it. @param code undefined: there was no answer */
   began(method: string, host: string): (code: number | undefined) => void {
@@ -32,7 +68,34 @@ export class ClientMetrics {
     };
   }
 
+  /** A request had to wait, or not, for its turn under a limit. */
+  waited(method: string, host: string, ms: number): void {
+    this.#waits.observe(ms / 1000, method, host);
+  }
+
+  /** Bytes of both bodies. */
+  exchanged(
+    method: string,
+    host: string,
+    sentBytes: number,
+    receivedBytes: number,
+  ): void {
+    this.#sent.observe(sentBytes, method, host);
+    this.#received.observe(receivedBytes, method, host);
+  }
+
+  retried(code: number, method: string, host: string): void {
+    this.#retries.count(String(code), method, host);
+  }
+
   families(): Family[] {
-    return [this.#requests.family(), this.#durations.family()];
+    return [
+      this.#requests.family(),
+      this.#durations.family(),
+      this.#waits.family(),
+      this.#sent.family(),
+      this.#received.family(),
+      this.#retries.family(),
+    ];
   }
 }

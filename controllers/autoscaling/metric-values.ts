@@ -1,6 +1,7 @@
 // What the metrics APIs say, in thousandths of the metric's unit: metrics.k8s.io (built in), and custom.metrics.k8s.io
 // and external.metrics.k8s.io where an extension serves them. An API that is not there or that has no figures rejects
 // with the reference's texts.
+import { qualifiedResource } from "../../api/object.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { parseDurationMs } from "../../api/duration.ts";
 import { quantityMilliValue } from "../../api/quantity.ts";
@@ -109,7 +110,7 @@ export class MetricValues {
         const { group, resource } = found;
         return this.#customPath(
           namespace,
-          [group === "" ? resource : `${resource}.${group}`, name],
+          [qualifiedResource({ group, resource }), name],
           metric,
         );
       },

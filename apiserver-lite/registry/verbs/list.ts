@@ -123,13 +123,21 @@ export async function list(
     return pastPage(call, kind, selection, limit, revision, tooOld);
   }
   const newest = registry.readsNewest(endpoint.info);
-  if (version === undefined || newest) await mostRecent(registry);
+  const { counts } = kind.cache;
+  if (version === undefined || newest) {
+    const ready = mostRecent(registry);
+    if (ready) await counts.consistent(ready);
+    else counts.wasConsistent();
+  }
   if (version !== undefined) await notOlderThan(registry, version);
   const { revision } = registry.cache;
   // "Any version" is given whole, whatever the limit: as the reference's watch cache does, and its store does not.
   const whole = limit <= 0 || (query.resourceVersion === "0" && !newest);
   const entries = kind.cache.slice(selection.from, selection.to);
-  if (selection.all && whole) return { entries, revision };
+  if (selection.all && whole) {
+    counts.listed(entries.length, entries.length);
+    return { entries, revision };
+  }
   return page(call, entries, selection, whole ? 0 : limit, revision, () =>
     Promise.resolve(entries.length),
   );
@@ -160,8 +168,10 @@ async function pastPage(
     });
   const present = cache.slice(from, to);
   const before = view?.before(from, to) ?? [];
-  if (selection.all && limit <= 0 && !view)
+  if (selection.all && limit <= 0 && !view) {
+    cache.counts.listed(present.length, present.length);
     return { entries: present, revision };
+  }
   const range = pastEntries(present, before, revision);
   return page(call, range, selection, limit, revision, async () => {
     let total = before.length;
@@ -201,6 +211,7 @@ async function page(
     if (more) break;
     entries.push(entry);
   }
+  call.endpoint.stored?.cache.counts.listed(looked, entries.length);
   if (!more) return { entries, revision };
   const last = entries[entries.length - 1]!.key;
   const token = encodeContinue(

@@ -1,5 +1,6 @@
 // Stored values that are no objects: reads answer 500 with the reference's texts, which say more behind the gate, and a
 // delete that says so, behind the same gate, removes them without looking at finalizers or preconditions.
+import { qualifiedResource } from "../../../api/object.ts";
 import { ApiError, errors } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import type { DeleteOptions } from "../../../api/types/meta-v1.ts";
@@ -96,7 +97,7 @@ export function refuseUnreadable(
       : corrupt(call, key, value);
   }
   const { group, resource } = call.endpoint.info;
-  const qualified = group ? `${resource}.${group}` : resource;
+  const qualified = qualifiedResource({ group, resource });
   throw new ApiError({
     code: 500,
     reason: "StorageReadError",

@@ -121,6 +121,7 @@ export async function watch(
   else if (query.sendInitialEvents) await notOlderThan(registry, version);
 
   const { cache } = kind;
+  const sent = cache.counts.watchedAs(endpoint.info);
   const fromState =
     query.sendInitialEvents === true ||
     (query.sendInitialEvents === undefined && !version);
@@ -142,19 +143,30 @@ export async function watch(
   const deliver = (event: CacheEvent): void => {
     if (event.revision <= after) return;
     const type = typeOf(event);
-    if (type) sink.event(type, event);
+    if (!type) return;
+    sent.events++;
+    sink.event(type, event);
   };
   if (fromState) {
     refuseUnreadable(call, kind, selection);
-    sink.initial(cache.slice(selection.from, selection.to), (entry) =>
-      selection.matches(entry),
-    );
+    const entries = cache.slice(selection.from, selection.to);
+    cache.counts.initial += entries.length;
+    sink.initial(entries, (entry) => {
+      const selected = selection.matches(entry);
+      if (selected) sent.events++;
+      return selected;
+    });
     if (query.sendInitialEvents && query.allowWatchBookmarks)
       sink.bookmark(after, true);
   } else if (version) {
     const past = cache.history.after(version);
     if (past.length > 0) {
-      sink.past(past, typeOf);
+      cache.counts.initial += past.length;
+      sink.past(past, (event) => {
+        const type = typeOf(event);
+        if (type) sent.events++;
+        return type;
+      });
       after = Math.max(after, past.at(-1)!.revision);
     }
   }

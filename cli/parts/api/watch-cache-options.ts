@@ -1,5 +1,6 @@
 // --watch-cache, --watch-cache-sizes and --default-watch-cache-size: of which resources reads are not served from memory
 // as they come. Sizes other than 0 have no meaning, as at the reference: the cache holds the whole state.
+import { qualifiedResource } from "../../../api/object.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 
@@ -25,6 +26,5 @@ export function uncachedResources(
   if (!values.flag("watch-cache")) return () => true;
   const byDefault = values.number("default-watch-cache-size") > 0;
   if (byDefault && [...sizes.values()].every(Boolean)) return undefined;
-  return ({ group, resource }) =>
-    !(sizes.get(group === "" ? resource : `${resource}.${group}`) ?? byDefault);
+  return (info) => !(sizes.get(qualifiedResource(info)) ?? byDefault);
 }

@@ -356,6 +356,9 @@ test("a watcher that does not read is cut off; others see everything", async () 
     what: "the slow watcher's end",
     timeoutMs: 60_000,
   });
+  expect((await server.call("GET", "/metrics")).text).toContain(
+    'apiserver_terminated_watchers_total{resource="configmaps"} 1\n',
+  );
 });
 
 test("history that has gone is an ERROR event, over WebSocket as well", async () => {

@@ -26,7 +26,11 @@ test("over HTTP each try counts, and one that gets no answer", async () => {
   );
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const metrics = new ClientMetrics();
-  const transport = createHttpTransport({ server: `http://${host}`, metrics });
+  const transport = createHttpTransport({
+    server: `http://${host}`,
+    metrics,
+    rateLimit: { qps: 100, burst: 100 },
+  });
   await transport.request(get);
   await expect(transport.request(get)).rejects.toThrow();
   await transport.close();
@@ -42,6 +46,11 @@ test("over HTTP each try counts, and one that gets no answer", async () => {
     `rest_client_requests_total{code="404",host="${host}",method="GET"} 1`,
     `rest_client_requests_total{code="<error>",host="${host}",method="DELETE"} 1`,
     `rest_client_request_duration_seconds_count{host="${host}",verb="GET"} 3`,
+    // Each try: the first waits for its turn, what is sent again does not.
+    `rest_client_rate_limiter_duration_seconds_count{host="${host}",verb="GET"} 2`,
+    `rest_client_request_retries_total{code="429",host="${host}",verb="GET"} 1`,
+    `rest_client_request_size_bytes_sum{host="${host}",verb="GET"} 0`,
+    `rest_client_response_size_bytes_sum{host="${host}",verb="GET"} 6`,
   ])
     expect(text).toContain(`${line}\n`);
 });
