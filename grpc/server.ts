@@ -1,9 +1,13 @@
 // A gRPC server on a unix socket whose messages are read and written by a wire table. It owns the socket file and the
 // connections; what a method does is its handler's. A GrpcError of a handler is answered with its code, any other error as
 // UNKNOWN with its message. Requests above 4 MiB are refused by grpc-js.
+import { once } from "node:events";
 import { chmod, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
 import type * as Grpc from "@grpc/grpc-js";
+import { AuthorityFilter } from "./authority-filter.ts";
 import type { GrpcLibrary, GrpcMethod } from "./channel.ts";
+import { FilteredSocket } from "./filtered-socket.ts";
 import type { WireCodec } from "./wire.ts";
 
 /** An error with a code of gRPC. */
@@ -43,6 +47,7 @@ const unknown = 2;
 export class GrpcServer {
   readonly #library: GrpcLibrary;
   readonly #server: Grpc.Server;
+  #listener: Server | undefined;
   #socketPath: string | undefined;
 
   constructor(library: GrpcLibrary, { codec, handlers }: GrpcServerOptions) {
@@ -58,22 +63,24 @@ export class GrpcServer {
   /** Takes the place of a socket that is there already. `mode` of the socket file, default 0600. */
   async listen(socketPath: string, mode = 0o600): Promise<void> {
     await rm(socketPath, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      this.#server.bindAsync(
-        `unix:${socketPath}`,
-        this.#library.ServerCredentials.createInsecure(),
-        (error) => {
-          if (error) reject(error);
-          else resolve();
-        },
+    const injector = this.#server.createConnectionInjector(
+      this.#library.ServerCredentials.createInsecure(),
+    );
+    const listener = createServer((socket) => {
+      const filter = new AuthorityFilter();
+      injector.injectConnection(
+        new FilteredSocket(socket, (chunk) => filter.pass(chunk)),
       );
     });
+    await once(listener.listen(socketPath), "listening");
+    this.#listener = listener;
     this.#socketPath = socketPath;
     await chmod(socketPath, mode);
   }
 
   /** Ends all calls under way and removes the socket. */
   async close(): Promise<void> {
+    this.#listener?.close();
     this.#server.forceShutdown();
     if (this.#socketPath) await rm(this.#socketPath, { force: true });
   }
