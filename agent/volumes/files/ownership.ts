@@ -7,7 +7,7 @@ import {
   chown,
   lchown,
   open,
-  readdir,
+  opendir,
   type FileHandle,
 } from "node:fs/promises";
 import { descriptorPath, openPathFlags } from "./descriptors.ts";
@@ -53,7 +53,8 @@ async function change(
   await chmod(path, mode | 0o2770);
   if (level >= deepestLevel)
     throw new Error(`the volume is deeper than ${deepestLevel} directories`);
-  for (const name of await readdir(path))
+  // Not all names at once: there may be millions.
+  for await (const { name } of await opendir(path, { bufferSize: 256 }))
     await changeEntry(`${path}/${name}`, groupId, level + 1);
 }
 

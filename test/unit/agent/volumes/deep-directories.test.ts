@@ -1,5 +1,5 @@
 // Directories in directories, deeper than any path: a container makes them, and root still counts and removes them.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
@@ -58,6 +58,54 @@ test("it is removed with all that is below, and nothing that links in it name", 
   expect(fs.existsSync(root)).toBe(false);
   expect(fs.readFileSync(path.join(kept, "file"), "utf8")).toBe("of the host");
   await removeTree(root);
+});
+
+test("thousands of files are removed, by another program", async () => {
+  const root = directories();
+  const kept = path.join(directories(), "kept");
+  fs.writeFileSync(kept, "of the host");
+  const given = path.join(root, "-rf $(touch x)");
+  for (const directory of ["a", "b/c"]) {
+    const made = path.join(given, directory);
+    fs.mkdirSync(made, { recursive: true });
+    for (let i = 0; i < 600; i++) fs.writeFileSync(path.join(made, `${i}`), "");
+    fs.symlinkSync(kept, path.join(made, "link"));
+  }
+  await removeTree(given);
+  expect(fs.readdirSync(root)).toEqual([]);
+  expect(fs.readFileSync(kept, "utf8")).toBe("of the host");
+});
+
+test.each([1, 1000])(
+  "what is mounted below is left, beside %d files",
+  async (files) => {
+    const root = directories();
+    const below = path.join(root, "a/mounted");
+    fs.mkdirSync(below, { recursive: true });
+    for (let i = 0; i < files; i++)
+      fs.writeFileSync(path.join(root, `${i}`), "");
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", below]);
+    try {
+      fs.writeFileSync(path.join(below, "file"), "another's");
+      await expect(removeTree(root)).rejects.toThrow(
+        /another file system|different device/,
+      );
+      expect(fs.readdirSync(below)).toEqual(["file"]);
+    } finally {
+      execFileSync("umount", [below]);
+    }
+    await removeTree(root);
+    expect(fs.existsSync(root)).toBe(false);
+  },
+);
+
+test("a link in its place is removed, not what it names", async () => {
+  const root = directories();
+  const kept = path.join(root, "kept");
+  fs.mkdirSync(kept);
+  fs.symlinkSync(kept, path.join(root, "link"));
+  await removeTree(path.join(root, "link"));
+  expect(fs.readdirSync(root)).toEqual(["kept"]);
 });
 
 test("depth without end is more than any limit", async () => {
