@@ -32,6 +32,12 @@ export class WaitingError extends Error {
   }
 }
 
+/**
+ * After that a pull goes on beside the next ones: a registry that never answers, as any pod may name one, would keep the
+ * images of all others from this node.
+ */
+const longestTurnMs = 60_000;
+
 interface ImageManagerOptions {
   runtime: Runtime;
   clock: Clock;
@@ -229,12 +235,15 @@ export class ImageManager {
     const running = this.#pulling.get(key);
     if (running) return await running;
     const pull = this.#turns
-      .run(async () => {
-        this.#options.mayPull();
-        const done = this.#options.progress.begin(image);
+      .run(async (endTurn) => {
+        const { mayPull, progress, clock } = this.#options;
+        mayPull();
+        const done = progress.begin(image);
+        const turn = clock.after(longestTurnMs, endTurn);
         try {
           return await this.#pullWith(secrets, image, sandbox);
         } finally {
+          turn.cancel();
           done();
         }
       })

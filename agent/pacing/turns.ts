@@ -9,16 +9,23 @@ export class Turns {
     this.#limit = limit;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** `work` is given what ends its turn before it ends itself. */
+  async run<T>(work: (endTurn: () => void) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limit)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running++;
-    try {
-      return await work();
-    } finally {
+    let ended = false;
+    const end = (): void => {
+      if (ended) return;
+      ended = true;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running--;
+    };
+    try {
+      return await work(end);
+    } finally {
+      end();
     }
   }
 }

@@ -1,0 +1,79 @@
+// Pulls in turn, and a registry that never answers, which must not keep the images of others away.
+import { ImageManager } from "../../../../agent/images/image-manager.ts";
+import type { PodEvents } from "../../../../agent/events/pod-events.ts";
+import type { Runtime, SandboxConfig } from "../../../../cri/runtime.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { testPod } from "../runtime-objects.ts";
+
+const settle = (): Promise<void> =>
+  new Promise((resolve) => setImmediate(resolve));
+
+function stage(settings: { serialized: boolean; maxParallel: number }) {
+  const clock = new FakeClock();
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const manager = new ImageManager({
+    runtime: {
+      imageStatus: () => Promise.resolve(undefined),
+      pullImage: (image: string) =>
+        new Promise<string>((resolve) => {
+          begun.push(image);
+          ends.set(image, () => resolve(image));
+        }),
+    } as unknown as Runtime,
+    clock,
+    events: { container: () => undefined } as unknown as PodEvents,
+    ...settings,
+    credentials: () => Promise.resolve([]),
+    mayPull: () => undefined,
+    progress: { begin: () => () => undefined },
+  });
+  return {
+    clock,
+    begun,
+    end: async (image: string) => {
+      ends.get(image)!();
+      await settle();
+    },
+    ask: async (...images: string[]) => {
+      for (const image of images)
+        void manager.ensure(
+          testPod(),
+          { name: "c", image },
+          {} as SandboxConfig,
+        );
+      await settle();
+    },
+  };
+}
+
+test("one after another", async () => {
+  const { ask, begun, end } = stage({ serialized: true, maxParallel: 0 });
+  await ask("a:1", "b:1", "c:1");
+  expect(begun).toEqual(["a:1"]);
+  await end("a:1");
+  expect(begun).toEqual(["a:1", "b:1"]);
+  await end("b:1");
+  expect(begun).toEqual(["a:1", "b:1", "c:1"]);
+});
+
+test.each([
+  [{ serialized: true, maxParallel: 0 }, 1],
+  [{ serialized: false, maxParallel: 2 }, 2],
+])("%j: what hangs lets the others go on after a minute", async (how, many) => {
+  const { ask, begun, clock, end } = stage(how);
+  const hanging = Array.from({ length: many }, (_, index) => `evil:${index}`);
+  await ask(...hanging, "good:1", "good:2", "good:3");
+  clock.advance(59_999);
+  await settle();
+  expect(begun).toEqual(hanging);
+  clock.advance(1);
+  await settle();
+  expect(begun.length).toBe(2 * many);
+  // Those that took over have turns of their own, which their end gives on once.
+  await end("good:1");
+  expect(begun.length).toBe(2 * many + 1);
+  // The end of one whose turn is over gives on none.
+  await end("evil:0");
+  expect(begun.length).toBe(2 * many + 1);
+});
