@@ -3,6 +3,7 @@
 // gives parts and controllers a verbosity of their own. The verbosity can be changed while the process runs.
 import pino, { type Logger } from "pino";
 import { matchesGlob } from "../api/patterns/glob.ts";
+import { describedError, textLine } from "./log-text.ts";
 
 interface LoggingOptions {
   format: "text" | "json";
@@ -10,15 +11,6 @@ interface LoggingOptions {
   /** `pattern=N` by the name of a part (agent, store …) or a controller, as records show it; the first that fits counts. */
   vmodule?: readonly string[];
 }
-
-const levelNames: Readonly<Record<number, string>> = {
-  10: "trace",
-  20: "debug",
-  30: "info",
-  40: "warn",
-  50: "error",
-  60: "fatal",
-};
 
 function levelFor(verbosity: number): string {
   return verbosity < 0
@@ -28,43 +20,6 @@ function levelFor(verbosity: number): string {
       : verbosity >= 4
         ? "debug"
         : "info";
-}
-
-interface LogError {
-  message?: string;
-  stack?: string;
-}
-
-/** `2006-01-02T15:04:05.000Z info  agent: pod started pod=default/web` */
-function textLine(record: string): string {
-  let parsed: Record<string, unknown>;
-  try {
-    parsed = JSON.parse(record) as Record<string, unknown>;
-  } catch {
-    return record;
-  }
-  const {
-    level,
-    time,
-    msg,
-    part,
-    err,
-    pid: _pid,
-    hostname: _hostname,
-    ...fields
-  } = parsed;
-  const when =
-    typeof time === "number" ? new Date(time).toISOString() : String(time);
-  let line = `${when} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${part ? `${String(part)}: ` : ""}${String(msg ?? "")}`;
-  for (const [name, value] of Object.entries(fields)) {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    line += ` ${name}=${/[\s"=]/.test(text) && typeof value === "string" ? JSON.stringify(text) : text}`;
-  }
-  if (err) {
-    const { stack, message } = err as LogError;
-    line += `\n  ${(stack ?? message ?? JSON.stringify(err)).replaceAll("\n", "\n  ")}`;
-  }
-  return `${line}\n`;
 }
 
 /** Lowers or raises a logger's level when one of its names fits a setting; whether one does. */
@@ -131,7 +86,7 @@ export function createLogger({
   const options = {
     level: levelFor(verbosity),
     base: null,
-    serializers: { err: pino.stdSerializers.err },
+    serializers: { err: describedError },
     onChild: (child: Logger) => {
       if (!applySettings(child, settings)) follow(child);
     },

@@ -18,6 +18,9 @@ export type RuntimeErrorCode =
   | "invalid" // the runtime refused the configuration
   | "unknown";
 
+/** A registry's answer may be in it, of any length: it goes into logs, events and statuses. */
+const maxErrorText = 4096;
+
 export class RuntimeError extends Error {
   /** The runtime's own text, without the call's name: what statuses and events of pods show. */
   readonly detail: string;
@@ -27,9 +30,9 @@ export class RuntimeError extends Error {
     message: string,
     options?: ErrorOptions & { detail?: string },
   ) {
-    super(message, options);
+    super(message.slice(0, maxErrorText), options);
     this.name = "RuntimeError";
-    this.detail = options?.detail ?? message;
+    this.detail = (options?.detail ?? message).slice(0, maxErrorText);
   }
 }
 

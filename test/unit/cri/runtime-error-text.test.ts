@@ -29,3 +29,12 @@ test("a code that is there already is not said twice", () => {
   const text = "rpc error: code = Unimplemented desc = method X";
   expect(runtimeStatusText(new RuntimeError("unsupported", text))).toBe(text);
 });
+
+test("what a registry says has an end", () => {
+  const error = new RuntimeError("unknown", `PullImage: ${"x".repeat(1e6)}`, {
+    detail: "x".repeat(1e6),
+  });
+  expect(error.message.length).toBeLessThan(5000);
+  expect(pullFailureText(error)).toMatch(/^x{4096}$/);
+  expect(new RuntimeError("unknown", "short").detail).toBe("short");
+});
