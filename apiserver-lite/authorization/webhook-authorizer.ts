@@ -9,6 +9,7 @@ import type { Authorizer } from "../../api/contracts.ts";
 import { isJsonObject } from "../../api/patch/json-value.ts";
 import type { SubjectAccessReview } from "../../api/types/authorization-v1.ts";
 import { createWebhookAuthorizer } from "../../client/access/access-reviewer.ts";
+import { askedAgain } from "../../client/webhook/asked-again.ts";
 import {
   WebhookStatusError,
   WebhookTimeoutError,
@@ -51,7 +52,7 @@ export function createAuthorizationWebhook(
 ): Authorizer {
   const { name, version, conditions, onFailure } = rules;
   const apiVersion = `authorization.k8s.io/${version}`;
-  const review = async (spec: Spec): Promise<Status> => {
+  const ask = async (spec: Spec): Promise<Status> => {
     const started = clock.now();
     const ended = (result: CallResult): void =>
       metrics.called(name, result, (clock.now() - started) / 1000);
@@ -68,9 +69,15 @@ export function createAuthorizationWebhook(
       ended("success");
       return status;
     } catch (error) {
-      const result = resultOf(error);
-      ended(result);
-      if (onFailure === "no-opinion") metrics.failedOpen(name, result);
+      ended(resultOf(error));
+      throw error;
+    }
+  };
+  const review = async (spec: Spec): Promise<Status> => {
+    try {
+      return await askedAgain(() => ask(spec), clock);
+    } catch (error) {
+      if (onFailure === "no-opinion") metrics.failedOpen(name, resultOf(error));
       throw error;
     }
   };

@@ -12,6 +12,7 @@ import {
 import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator } from "../../../api/contracts.ts";
 import type { TokenReview } from "../../../api/types/authentication-v1.ts";
+import { askedAgain } from "../../../client/webhook/asked-again.ts";
 import { JsonWebhook } from "../../../client/webhook/json-webhook.ts";
 import { parseKubeconfig } from "../../../client/kubeconfig.ts";
 import type { OptionValues } from "../../options/parse.ts";
@@ -65,18 +66,18 @@ export function apiAudiences(values: OptionValues): readonly string[] {
 function tokenWebhook(
   webhook: JsonWebhook,
   values: OptionValues,
+  clock: Clock,
 ): TokenAuthenticator {
   const version = values.text("authentication-token-webhook-version");
   return createTokenReviewer({
     async review(spec) {
-      const answer = await webhook.post(
-        JSON.stringify({
-          kind: "TokenReview",
-          apiVersion: `authentication.k8s.io/${version}`,
-          metadata: { creationTimestamp: null },
-          spec,
-        }),
-      );
+      const asked = JSON.stringify({
+        kind: "TokenReview",
+        apiVersion: `authentication.k8s.io/${version}`,
+        metadata: { creationTimestamp: null },
+        spec,
+      });
+      const answer = await askedAgain(() => webhook.post(asked), clock);
       return (JSON.parse(answer) as TokenReview).status;
     },
     ttlMs: values.number("authentication-token-webhook-cache-ttl"),
@@ -185,7 +186,7 @@ export async function remoteAccess(
     tokens: [
       ...(connect ? [connect.authenticator] : []),
       ...(structured ? [structured] : []),
-      ...(tokenHook ? [tokenWebhook(tokenHook, values)] : []),
+      ...(tokenHook ? [tokenWebhook(tokenHook, values, clock)] : []),
     ],
     authorizers,
     anonymous: structured?.anonymous,

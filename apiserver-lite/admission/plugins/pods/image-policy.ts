@@ -3,7 +3,7 @@
 import { LRUCache } from "lru-cache";
 import { errors } from "../../../../api/errors.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
-import { WebhookStatusError } from "../../../../client/webhook/call-failure.ts";
+import { askedAgain } from "../../../../client/webhook/asked-again.ts";
 import type { StrategyContext } from "../../../resources/strategy.ts";
 import { typed } from "../../../resources/typed.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../plugin.ts";
@@ -12,10 +12,6 @@ import { nameOf } from "../requests.ts";
 const keptAnswers = 1024;
 const auditPrefix = "imagepolicywebhook.image-policy.k8s.io/";
 const failedOpen = "alpha.image-policy.k8s.io/failed-open";
-const calls = 5;
-const backoffFactor = 1.5;
-/** Answers after which the webhook is asked again. */
-const passing: ReadonlySet<number> = new Set([429, 500, 504]);
 
 export interface ImagePolicyOptions {
   /** Sends a review; the text of a 2xx answer. */
@@ -121,23 +117,13 @@ function specOf(
   };
 }
 
-async function posted(
+function posted(
   spec: string,
   { post, retryBackoffMs }: ImagePolicyOptions,
   { clock }: StrategyContext,
 ): Promise<string> {
   const body = `{"kind":"ImageReview","apiVersion":"imagepolicy.k8s.io/v1alpha1","metadata":{"creationTimestamp":null},"spec":${spec},"status":{"allowed":false}}`;
-  for (let call = 1, delayMs = retryBackoffMs; ; call++) {
-    try {
-      return await post(body);
-    } catch (error) {
-      const again =
-        error instanceof WebhookStatusError && passing.has(error.statusCode);
-      if (!again || call >= calls) throw error;
-    }
-    await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
-    delayMs *= backoffFactor;
-  }
+  return askedAgain(() => post(body), clock, retryBackoffMs);
 }
 
 /** Throws an Error for what is no review. */

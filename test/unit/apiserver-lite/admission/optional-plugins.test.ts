@@ -493,7 +493,7 @@ describe("ImagePolicyWebhook", () => {
     answers.push(busy, answer({ allowed: true }));
     const running = run(createImagePolicyWebhook(options), pod());
     await new Promise((resolve) => setImmediate(resolve));
-    await clock.advance(1);
+    await clock.advance(2);
     await running;
     expect(asked).toHaveLength(2);
   });
