@@ -31,6 +31,7 @@ import {
   descriptors,
   inotifyInstances,
   memory,
+  mountPropagation,
   overlay,
   processes,
 } from "./kernel-checks.ts";
@@ -130,6 +131,7 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
   const findings = [
     await controlGroups(machine),
     await overlay(machine),
+    await mountPropagation(machine),
     ...(await memory(machine)),
     await inotifyInstances(machine),
     ...(await descriptors(machine)),

@@ -1,5 +1,5 @@
 // What the kernel gives out in limited numbers, and what a node needs of it: inotify instances, descriptors, processes,
-// tracked connections, control groups, overlay file systems, memory.
+// tracked connections, control groups, overlay file systems, mount propagation, memory.
 import {
   failed,
   ok,
@@ -168,6 +168,29 @@ export async function overlay(files: MachineFiles): Promise<Finding> {
         name,
         "not known to the kernel yet",
         "modprobe overlay; without it images take more room and time",
+      );
+}
+
+/**
+ * The runtime refuses mounts of host directories with propagation where the file system they lie on is not shared. systemd
+ * shares the root; some other first processes, containers' among them, leave it private.
+ */
+export async function mountPropagation(files: MachineFiles): Promise<Finding> {
+  const name = "mount propagation";
+  const roots = ((await files.read("/proc/self/mountinfo")) ?? "")
+    .split("\n")
+    .map((line) => line.split(" "))
+    .filter(([, , , , mountPoint]) => mountPoint === "/");
+  // Of mounts on one place the last lies on top. Optional fields stand between the options and a dash.
+  const fields = roots.at(-1);
+  if (!fields) return ok(name, "the kernel does not say");
+  const optional = fields.slice(6, fields.indexOf("-"));
+  return optional.some((field) => field.startsWith("shared:"))
+    ? ok(name, "/ is shared")
+    : warning(
+        name,
+        "/ is not shared: containers with mountPropagation, CSI drivers' among them, do not start",
+        "mount --make-rshared / (each boot)",
       );
 }
 

@@ -21,6 +21,7 @@ import {
   descriptors,
   inotifyInstances,
   memory,
+  mountPropagation,
   overlay,
   processes,
 } from "../../../cli/doctor/kernel-checks.ts";
@@ -184,6 +185,29 @@ test("memory, swap and overlay file systems", async () => {
   expect(await overlay(machine({ [file]: "nodev\tproc\n" }))).toMatchObject({
     state: "warning",
   });
+});
+
+test("a root file system that is not shared keeps mounts with propagation from working", async () => {
+  const look = async (...lines: string[]): Promise<Finding> =>
+    await mountPropagation(
+      machine({ "/proc/self/mountinfo": `${lines.join("\n")}\n` }),
+    );
+  const shared =
+    "21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,errors=continue";
+  const slave =
+    "22 21 254:0 / / rw,relatime master:1 propagate_from:2 - ext4 /dev/vda rw";
+  const isPrivate = "23 1 254:0 / / rw,relatime - ext4 /dev/vda rw";
+  const below = "24 23 0:22 / /proc rw shared:5 - proc proc rw";
+  expect(await look(shared, below)).toMatchObject({ state: "ok" });
+  expect(await look(isPrivate, below)).toMatchObject({
+    state: "warning",
+    remedy: expect.stringContaining("mount --make-rshared /") as string,
+  });
+  expect(await look(slave)).toMatchObject({ state: "warning" });
+  // The one on top counts.
+  expect(await look(shared, isPrivate)).toMatchObject({ state: "warning" });
+  expect(await look(isPrivate, shared)).toMatchObject({ state: "ok" });
+  expect(await mountPropagation(machine({}))).toMatchObject({ state: "ok" });
 });
 
 test("programs that are missing are named with their package", async () => {
