@@ -19,6 +19,30 @@ export function wireUpkeep(
 ): Pick<AgentParts, "allocatable" | "pressure" | "housekeeping" | "rotation"> {
   const { settings: config, runtime, clock, logger, events } = parts;
   const { node, runtimePods, workers } = parts;
+  const logged = () =>
+    runtimePods
+      .list()
+      .flatMap(({ containers }) => containers)
+      .filter(({ logPath }) => logPath);
+  const rotation = new LogRotation({
+    logs: runtime.logs,
+    containers: () => logged().filter(({ state }) => state === "running"),
+    budget: new LogBudget({
+      budget: config.containerLogBudget,
+      directory: config.podLogsDirectory,
+      logPaths: () =>
+        logged()
+          .filter((each) => isOwn(each, config.rootDirectory))
+          .map(({ logPath }) => logPath),
+      logger,
+    }),
+    maxSizeBytes: config.containerLogMaxSizeBytes,
+    maxFiles: config.containerLogMaxFiles,
+    intervalMs: config.containerLogMonitorIntervalMs,
+    maxWorkers: config.containerLogMaxWorkers,
+    clock,
+    logger,
+  });
   const allocatable = new NodeAllocatable({
     ...parts,
     config,
@@ -56,36 +80,13 @@ export function wireUpkeep(
     clock,
     logger,
     onChange: (changed) => node.setPressure(changed),
+    onDiskSpace: (bytes) => rotation.spaceLeft(bytes),
   });
   const housekeeping = new Housekeeping({
     ...parts,
     images,
     containers,
     isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
-  });
-  const logged = () =>
-    runtimePods
-      .list()
-      .flatMap(({ containers }) => containers)
-      .filter(({ logPath }) => logPath);
-  const rotation = new LogRotation({
-    logs: runtime.logs,
-    containers: () => logged().filter(({ state }) => state === "running"),
-    budget: new LogBudget({
-      budget: config.containerLogBudget,
-      directory: config.podLogsDirectory,
-      logPaths: () =>
-        logged()
-          .filter((each) => isOwn(each, config.rootDirectory))
-          .map(({ logPath }) => logPath),
-      logger,
-    }),
-    maxSizeBytes: config.containerLogMaxSizeBytes,
-    maxFiles: config.containerLogMaxFiles,
-    intervalMs: config.containerLogMonitorIntervalMs,
-    maxWorkers: config.containerLogMaxWorkers,
-    clock,
-    logger,
   });
   parts.changes.onEvery(() => rotation.soon());
   return { allocatable, pressure, housekeeping, rotation };

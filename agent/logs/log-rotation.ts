@@ -1,5 +1,6 @@
 // Keeps container logs within their size: the runtime rotates a log that has grown beyond it. Looks again when the fastest
-// growing log could be full, at the latest after the monitor interval; an idle node looks at each log once in that time.
+// growing log could be full, and when the disk has lost as much as a log may take, whoever wrote it; at the latest after
+// the monitor interval. An idle node looks at each log once in that time.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type {
@@ -29,6 +30,8 @@ const newLogMs = 500;
 const longestPauseMs = 60_000;
 /** The directories of all logs are read no more often than that, and without a rotation once a minute. */
 const budgetEveryMs = 5000;
+/** While the disk fills fast. */
+const hurriedBudgetEveryMs = 1000;
 const idleBudgetEveryMs = 60_000;
 
 export class LogRotation {
@@ -40,6 +43,9 @@ export class LogRotation {
   #dueAtMs = Infinity;
   #stopped = false;
   #rotated = false;
+  /** Of the disk at the last look; undefined: not known yet. */
+  #spaceBytes: number | undefined;
+  #hurried = false;
   #budgetedAtMs = -Infinity;
 
   constructor(options: LogRotationOptions) {
@@ -63,6 +69,14 @@ export class LogRotation {
     if (this.#dueAtMs - this.#options.clock.monotonic() <= newLogMs) return;
     this.#timer.cancel();
     this.#schedule(newLogMs);
+  }
+
+  /** What the file system has left, told often: a slow log may have turned fast since the last look. */
+  spaceLeft(bytes: number): void {
+    this.#spaceBytes ??= bytes;
+    if (this.#spaceBytes - bytes < this.#options.maxSizeBytes) return;
+    this.#hurried = true;
+    this.soon();
   }
 
   #schedule(delayMs: number): void {
@@ -89,6 +103,7 @@ export class LogRotation {
   async check(): Promise<number> {
     const { containers, intervalMs, maxWorkers } = this.#options;
     const all = containers();
+    this.#spaceBytes = undefined;
     const waiting = [...all];
     let nextMs = intervalMs;
     const work = async (): Promise<void> => {
@@ -108,7 +123,9 @@ export class LogRotation {
   async #keepBudget(): Promise<void> {
     const { clock, budget, logger } = this.#options;
     const sinceMs = clock.monotonic() - this.#budgetedAtMs;
-    if (sinceMs < (this.#rotated ? budgetEveryMs : idleBudgetEveryMs)) return;
+    const everyMs = this.#hurried ? hurriedBudgetEveryMs : budgetEveryMs;
+    this.#hurried = false;
+    if (sinceMs < (this.#rotated ? everyMs : idleBudgetEveryMs)) return;
     this.#rotated = false;
     this.#budgetedAtMs = clock.monotonic();
     await budget

@@ -36,6 +36,8 @@ interface PressureControlOptions {
   readonly isEnded: (uid: string) => boolean;
   readonly evict: (pod: Pod, eviction: Eviction) => void;
   readonly onChange: (pressure: NodePressure) => void;
+  /** With each look, once a second: what the node's file system has left. */
+  readonly onDiskSpace: (bytes: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -81,11 +83,14 @@ export class PressureControl {
       },
       readSignals: async () => {
         await this.#findImageFs();
-        return await readSignals({
+        const signals = await readSignals({
           nodefs: config.rootDirectory,
           imagefs: this.#imageFs,
           podsMemory: () => this.#podsMemory(),
         });
+        const disk = signals.get("nodefs.available");
+        if (disk) options.onDiskSpace(disk.available);
+        return signals;
       },
       imagesApart: () => this.#imagesApart,
       onReclaim: (message) =>

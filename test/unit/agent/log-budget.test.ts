@@ -168,3 +168,67 @@ test("a log that can't be rotated is tried again with growing pauses, and at onc
   expect(await rotation.check()).toBe(500);
   expect(tries).toHaveLength(2);
 });
+
+test("a slow log that turns fast is looked at as soon as the disk has lost a log's size, and the budget follows", async () => {
+  const clock = new FakeClock();
+  const start = clock.monotonic();
+  const [looks, budgets]: [number[], number[]] = [[], []];
+  let bytes = 1;
+  const rotation = new LogRotation({
+    logs: {
+      sizeBytes: () => {
+        looks.push(clock.monotonic() - start);
+        return Promise.resolve(bytes);
+      },
+      rotate: () => {
+        bytes = 0;
+        return Promise.resolve();
+      },
+    },
+    containers: () => [{ id: "c", logPath: "/0.log" }],
+    maxSizeBytes: 10 * block,
+    maxFiles: 5,
+    intervalMs: 10_000,
+    maxWorkers: 1,
+    budget: {
+      enforce: () => {
+        budgets.push(clock.monotonic() - start);
+        return Promise.resolve();
+      },
+    },
+    clock,
+    logger,
+  });
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+  };
+  let free = 1000 * block;
+  const told = (lost: number): void => rotation.spaceLeft((free -= lost));
+  rotation.start();
+  await pass(10_000);
+  // The second look at a new log, after which it counts as slow.
+  await pass(500);
+  expect(looks.splice(0)).toEqual([10_000, 10_500]);
+  told(0);
+  told(9 * block);
+  await pass(1000);
+  expect(looks).toEqual([]);
+  bytes = 50 * block;
+  told(block);
+  await pass(500);
+  expect(looks.splice(0)).toEqual([12_000]);
+  // Rotated: 500 ms later it is looked at once more, as it may be full again, and so on while it is.
+  for (let round = 0; round < 4; round++) {
+    bytes = 50 * block;
+    told(0);
+    told(50 * block);
+    await pass(500);
+  }
+  expect(looks.splice(0)).toEqual([12_500, 13_000, 13_500, 14_000]);
+  expect(budgets).toEqual([10_000, 12_000, 13_000, 14_000]);
+  rotation.stop();
+  told(100 * block);
+  await pass(20_000);
+  expect(looks).toEqual([]);
+});
