@@ -79,7 +79,7 @@ test("the loop's delay is measured between two questions", async () => {
   try {
     watch.takeDelay();
     await later(60);
-    spin(150);
+    spin(200);
     await later(60);
     const delay = watch.takeDelay();
     expect(delay.maxSeconds).toBeGreaterThan(0.1);
