@@ -21,9 +21,13 @@ export const agentRuntimeOptions: OptionTable = [
       min: 0,
       file: "registryBurst",
     }),
-    option("serialize-image-pulls", "bool", "true", "One pull at a time.", {
-      file: "serializeImagePulls",
-    }),
+    option(
+      "serialize-image-pulls",
+      "bool",
+      "true",
+      "One pull at a time; one that takes more than a minute goes on beside the next.",
+      { file: "serializeImagePulls" },
+    ),
     option(
       "image-credential-provider-bin-dir",
       "string",

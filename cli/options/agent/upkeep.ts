@@ -118,7 +118,7 @@ const fileOptions = group(
     "max-parallel-image-pulls",
     "int",
     "",
-    "Images pulled at the same time; unset: no limit.",
+    "Images pulled at the same time, besides those that take more than a minute; unset: no limit.",
     { min: 1, file: "maxParallelImagePulls", fileOnly: true },
   ),
   option(
