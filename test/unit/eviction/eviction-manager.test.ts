@@ -3,10 +3,7 @@ import pino from "pino";
 import type { Container, Pod, Volume } from "../../../api/types/core-v1.ts";
 import { EvictionManager } from "../../../eviction/eviction-manager.ts";
 import { formatBinary } from "../../../eviction/format.ts";
-import {
-  hasStorageLimits,
-  storageExcess,
-} from "../../../eviction/local-storage.ts";
+import { storageExcess } from "../../../eviction/local-storage.ts";
 import type { EvictablePod, PodUsage } from "../../../eviction/pod-usage.ts";
 import type { NodePressure } from "../../../eviction/pressure-state.ts";
 import { rankForEviction } from "../../../eviction/ranking.ts";
