@@ -10,7 +10,7 @@ import type {
   KubeObject,
 } from "../api/object.ts";
 import type { WatchOptions, WatchStream } from "./client.ts";
-import type { TlsOptions } from "./http-transport.ts";
+import type { TlsOptions } from "./http-pools.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 
 /** What each server is reached by. */

@@ -7,7 +7,7 @@
 import { trimEnd } from "../api/trim.ts";
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
-import type { Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import { systemClock } from "../api/clock.ts";
 import type { Clock } from "../api/clock.ts";
 import { ApiError } from "../api/errors.ts";
@@ -30,6 +30,11 @@ import { bodyCodecOf } from "./content/codec-of.ts";
 import { nameItems } from "./content/list-items.ts";
 import { answerError, retryAfterMs } from "./content/status-error.ts";
 import { checkRequest, resourcePath } from "./http-paths.ts";
+import {
+  createHttpPools,
+  type HttpPools,
+  type TlsOptions,
+} from "./http-pools.ts";
 import { watchQuery, watchStream } from "./http-watch.ts";
 import type { ClientMetrics } from "./metrics/client-metrics.ts";
 import { RequestCredentials, type CredentialOptions } from "./credentials.ts";
@@ -39,16 +44,6 @@ import {
   type Transport,
 } from "./transport.ts";
 import { TokenBucket } from "../api/queueing/token-bucket.ts";
-
-export interface TlsOptions {
-  /** PEM; without it the system's roots are trusted. */
-  ca?: string;
-  /** PEM client certificate (chain) and key; bytes stay out of heap snapshots. */
-  cert?: string;
-  key?: string | Buffer;
-  serverName?: string;
-  insecureSkipVerify?: boolean;
-}
 
 export interface HttpTransportOptions extends CredentialOptions {
   /** `https://host:port`, a path prefix allowed. */
@@ -76,6 +71,7 @@ interface HttpTransport extends Transport {
 /** A lease that waits for its turn is lost; events have limits of their own. */
 const unlimited = ["leases", "events"];
 const maxRetries = 10;
+const defaultConnections = 16;
 
 export const patchTypes: Record<Patch["type"], string> = {
   json: "application/json-patch+json",
@@ -99,11 +95,6 @@ export function createHttpTransport(
   return new UndiciTransport(options);
 }
 
-interface Pools {
-  requests: Pool;
-  watches: Pool;
-}
-
 class UndiciTransport implements HttpTransport {
   readonly #origin: string;
   readonly #host: string;
@@ -115,8 +106,8 @@ class UndiciTransport implements HttpTransport {
   #codec: Promise<BodyCodec> | undefined;
   /** A server took JSON alone. */
   #onlyJsonBodies = false;
-  /** undici is loaded with the first request. */
-  #pools: Promise<Pools> | undefined;
+  /** Made with the first request. */
+  #pools: Promise<HttpPools> | undefined;
   readonly #credentials: RequestCredentials;
   readonly #bucket: TokenBucket | undefined;
 
@@ -233,32 +224,14 @@ class UndiciTransport implements HttpTransport {
     await Promise.all([pools?.requests.destroy(), pools?.watches.destroy()]);
   }
 
-  async #connect(): Promise<Pools> {
-    const { Pool } = await import("undici");
-    const { ca, cert, key, serverName, insecureSkipVerify } = this.#tls;
-    const connect = {
-      ...(ca ? { ca } : {}),
-      ...(cert ? { cert } : {}),
-      ...(key ? { key } : {}),
-      ...(serverName ? { servername: serverName } : {}),
-      ...(insecureSkipVerify ? { rejectUnauthorized: false } : {}),
-      timeout: 10_000,
-      keepAliveInitialDelay: 30_000,
-    };
-    return {
-      requests: new Pool(this.#origin, {
-        connect,
-        connections: this.options.maxConnections ?? 16,
-        keepAliveTimeout: 30_000,
-      }),
-      watches: new Pool(this.#origin, { connect, connections: null }),
-    };
-  }
-
-  #connected(): Promise<Pools> {
+  #connected(): Promise<HttpPools> {
     if (this.#closed.signal.aborted)
       return Promise.reject(new TransportError("the transport is closed"));
-    return (this.#pools ??= this.#connect());
+    return (this.#pools ??= createHttpPools(
+      this.#origin,
+      this.#tls,
+      this.options.maxConnections ?? defaultConnections,
+    ));
   }
 
   async #headers(accept: string): Promise<Record<string, string | string[]>> {

@@ -4,7 +4,8 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import type { HttpTransportOptions, TlsOptions } from "./http-transport.ts";
+import type { TlsOptions } from "./http-pools.ts";
+import type { HttpTransportOptions } from "./http-transport.ts";
 
 interface KubeconfigChoice {
   /** An explicit file; then no other is looked at. */

@@ -13,10 +13,8 @@ import {
 import { Backoff, sleep } from "../../api/queueing/backoff.ts";
 import type { Client } from "../../client/client.ts";
 import { createClient } from "../../client/create-client.ts";
-import {
-  createHttpTransport,
-  type TlsOptions,
-} from "../../client/http-transport.ts";
+import type { TlsOptions } from "../../client/http-pools.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
 import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
 import type { CertificateMetrics } from "../metrics/certificate-metrics.ts";
 import { requestNodeCertificate } from "./certificate-request.ts";

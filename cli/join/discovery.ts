@@ -8,10 +8,8 @@ import { ApiError } from "../../api/errors.ts";
 import { splitCertificates } from "../../api/pki/pem.ts";
 import { verifyDetached } from "../../api/pki/detached-jws.ts";
 import type { ConfigMap } from "../../api/types/core-v1.ts";
-import {
-  createHttpTransport,
-  type TlsOptions,
-} from "../../client/http-transport.ts";
+import type { TlsOptions } from "../../client/http-pools.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
 import { configMaps } from "../../client/resources.ts";
 import { DependencyError, UsageError } from "../options/table.ts";
 import { authorityPin, type BootstrapToken } from "./bootstrap-token.ts";
