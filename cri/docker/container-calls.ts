@@ -56,7 +56,6 @@ export function containerCalls(context: CallContext): ContainerCalls {
       const [facts, runtimeHandler] = await Promise.all([
         context.facts(),
         handlerOf(sandboxId),
-        makeSources(config),
       ]);
       const request = containerRequest({
         record,
@@ -66,6 +65,7 @@ export function containerCalls(context: CallContext): ContainerCalls {
         facts,
         runtimeHandler,
       });
+      await makeSources(config);
       const id = await createNamed(
         connection,
         request,

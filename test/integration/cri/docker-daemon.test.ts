@@ -238,3 +238,23 @@ test("a sandbox whose network can't be set up leaves nothing", async () => {
   }
   expect(await runtime.listPodSandboxes()).toEqual([]);
 });
+
+test("an image volume is refused by name", async () => {
+  const config = sandboxConfig("image-volume", { cgroupParent });
+  const sandbox = await runtime.runPodSandbox(config, "");
+  const mount = {
+    containerPath: "/data",
+    hostPath: "",
+    readonly: true,
+    propagation: "private",
+    image: { id: "sha256:1", reference: "data:1" },
+  } as const;
+  await expect(
+    runtime.createContainer(
+      sandbox,
+      containerConfig("main", "true", { mounts: [mount] }),
+      config,
+    ),
+  ).rejects.toThrow("an image volume is not supported by the docker runtime");
+  await runtime.removePodSandbox(sandbox);
+});
