@@ -41,8 +41,17 @@ export async function mountsOf(
       );
     const coversBelow = recursiveReadOnly(mount, recursive);
     const target = join(subPaths, mount.name, container.name, String(index));
+    if (subPath) checkSubPath(subPath);
     const hostPath = subPath
-      ? await mountSubPath(volume.path, subPath, target, volume.readOnly)
+      ? await mountSubPath(volume.path, subPath, target, volume.readOnly).catch(
+          (error: unknown) => {
+            // Why is not for who made the links in the volume: the node's other files would show through it.
+            throw new Error(
+              `failed to prepare subPath for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`,
+              { cause: error },
+            );
+          },
+        )
       : volume.path;
     mounts.push({
       containerPath: mount.mountPath.startsWith("/")
@@ -56,6 +65,18 @@ export async function mountsOf(
     });
   }
   return mounts;
+}
+
+/** With the reference's texts: what was expanded has not been checked before. */
+function checkSubPath(subPath: string): void {
+  if (subPath.startsWith("/"))
+    throw new Error(
+      `error SubPath \`${subPath}\` must not be an absolute path`,
+    );
+  if (subPath.split("/").includes(".."))
+    throw new Error(
+      `unable to provision SubPath \`${subPath}\`: must not contain '..'`,
+    );
 }
 
 export function devicesOf(

@@ -128,6 +128,12 @@ async function start(
       ...found,
     });
   } catch (error) {
+    // What is kept from the pod's users.
+    if (error instanceof Error && error.cause !== undefined)
+      context.logger.warn(
+        { err: error, pod: pod.metadata.name, container: container.name },
+        "can't set up the container",
+      );
     throw failed(context, pod, container, "CreateContainerConfigError", error);
   }
   if (signal.aborted) return;

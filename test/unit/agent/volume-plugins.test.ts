@@ -366,6 +366,46 @@ test("an image volume is mounted by the runtime, read-only", async () => {
   );
 });
 
+test.each([
+  ["/etc", "error SubPath `/etc` must not be an absolute path"],
+  ["../x", "unable to provision SubPath `../x`: must not contain '..'"],
+  ["a/../b", "unable to provision SubPath `a/../b`: must not contain '..'"],
+  // Whether the node has a file shows in none of them.
+  ...["there", "not-there", "loop", "file/below"].map((name) => [
+    name,
+    'failed to prepare subPath for volumeMount "v" of container "app"',
+  ]),
+])("subPath %s is refused", async (subPath, text) => {
+  const volumes = manager();
+  const pod = podOf({ name: "v", emptyDir: {} });
+  await volumes.mount(pod);
+  try {
+    const [{ hostPath }] = (await volumes.containerMounts(
+      pod,
+      mounting(),
+      () => undefined,
+      false,
+      new Map(),
+    )) as [{ hostPath: string }];
+    const inside = (name: string): string => `${hostPath}/${name}`;
+    fs.symlinkSync("/etc/passwd", inside("there"));
+    fs.symlinkSync("/etc/no-such-file", inside("not-there"));
+    fs.symlinkSync("loop", inside("loop"));
+    fs.writeFileSync(inside("file"), "");
+    await expect(
+      volumes.containerMounts(
+        pod,
+        mounting(subPath),
+        () => undefined,
+        false,
+        new Map(),
+      ),
+    ).rejects.toMatchObject({ message: text });
+  } finally {
+    await volumes.unmount(pod.metadata.uid!);
+  }
+});
+
 test("without the gate an image volume is refused by name", async () => {
   await expect(manager().mount(ofImage)).rejects.toThrow(
     "volumes of type image are not supported by this node agent",
