@@ -41,7 +41,7 @@ export class WaitingReasons {
     const description = podDescription(pod);
     for (const { container, delayMs } of waiting) {
       const { name } = container;
-      if (!this.#reasons.has(name))
+      if (this.#reasons.get(name)?.reason !== "CrashLoopBackOff")
         events.container(
           pod,
           name,
