@@ -13,12 +13,7 @@ import {
 } from "./default-conditions.ts";
 import { writeChanged, type GroupVersionKind } from "./object.ts";
 import { copyJson } from "./patch/json-value.ts";
-import {
-  compareQuantities,
-  parseQuantity,
-  quantityMilliValue,
-  canonicalQuantity,
-} from "./quantity.ts";
+import { parseQuantity, canonicalQuantity } from "./quantity.ts";
 import {
   schemaFor,
   type FieldSchema,
@@ -199,10 +194,14 @@ function roundAll(amounts: Record<string, string>): void {
   }
 }
 
+const nanoOfMilli = 1_000_000n;
+
+/** Away from zero. */
 function roundUpToMilli(text: string): string {
-  const quantity = parseQuantity(text);
-  const rounded = canonicalQuantity(`${quantityMilliValue(quantity)}m`);
-  return compareQuantities(rounded, quantity) === 0 ? text : rounded;
+  const { nano } = parseQuantity(text);
+  if (nano % nanoOfMilli === 0n) return text;
+  const milli = nano / nanoOfMilli + (nano > 0n ? 1n : -1n);
+  return canonicalQuantity(`${milli}m`);
 }
 
 function copy(value: unknown): unknown {

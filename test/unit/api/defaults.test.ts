@@ -246,3 +246,21 @@ test("gates switch rules", () => {
     { resourceName: "cpu", restartPolicy: "NotRequired" },
   ]);
 });
+
+test.each([
+  ["100m", "100m"],
+  ["1n", "1m"],
+  ["1000001u", "1001m"],
+  ["1e-4", "1m"],
+  ["1e3", "1e3"],
+  // A double would be written with an exponent of its own.
+  ["9e18", "9e18"],
+  ["9e30", "9e30"],
+  ["-1n", "-1m"],
+])("an amount of %s is kept to the milli: %s", (cpu, wanted) => {
+  const { spec } = withDefaults(
+    { spec: { containers: [{ name: "c", resources: { limits: { cpu } } }] } },
+    pod,
+  );
+  expect(spec.containers[0].resources.limits).toEqual({ cpu: wanted });
+});
