@@ -193,6 +193,7 @@ export function createStrategies(
     podResources: gate("PodLevelResources"),
     procMount: gate("ProcMountType"),
     imageVolumes: gate("ImageVolume"),
+    trustBundles: gate("ClusterTrustBundleProjection"),
   };
   const expressions = new ExpressionLoader();
   const made: Readonly<Record<string, ResourceStrategy>> = {

@@ -2,11 +2,11 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
-import { dnsLabelProblems, dnsSubdomainProblems } from "../../../api/names.ts";
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from "../../../api/types/certificates-v1.ts";
+import { signerProblems } from "../signer-names.ts";
 
 const minSeconds = 600;
 const decisions = ["Approved", "Denied"];
@@ -69,7 +69,8 @@ export function validateRequestSpec(spec: Spec): FieldError[] {
         "the legacy signerName is not allowed via this API version",
       ),
     );
-  else problems.push(...signerProblems(spec?.signerName ?? ""));
+  else
+    problems.push(...signerProblems("spec.signerName", spec?.signerName ?? ""));
   if (
     spec?.expirationSeconds !== undefined &&
     spec.expirationSeconds < minSeconds
@@ -82,49 +83,6 @@ export function validateRequestSpec(spec: Spec): FieldError[] {
       ),
     );
   return problems;
-}
-
-/** `example.com/name`: both parts are made of labels. */
-function signerProblems(name: string): FieldError[] {
-  const field = "spec.signerName";
-  if (name === "") return [fieldErrors.required(field)];
-  const [domain = "", path, ...more] = name.split("/");
-  if (path === undefined || more.length > 0)
-    return [
-      fieldErrors.invalid(
-        field,
-        name,
-        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
-      ),
-    ];
-  const each = (
-    part: string,
-    check: (label: string) => string[],
-  ): FieldError[] =>
-    part
-      .split(".")
-      .flatMap((label) =>
-        check(label).map((problem) =>
-          fieldErrors.invalid(
-            field,
-            part,
-            `validating label ${JSON.stringify(label)}: ${problem}`,
-          ),
-        ),
-      );
-  return [
-    ...each(domain, dnsLabelProblems),
-    ...(domain.split(".").length < 2
-      ? [
-          fieldErrors.invalid(
-            field,
-            domain,
-            "should be a domain with at least two segments separated by dots",
-          ),
-        ]
-      : []),
-    ...each(path, dnsSubdomainProblems),
-  ];
 }
 
 /** A request is approved or denied once, and what was decided is True. */

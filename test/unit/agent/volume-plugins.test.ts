@@ -380,14 +380,14 @@ test.each([
   const pod = podOf({ name: "v", emptyDir: {} });
   await volumes.mount(pod);
   try {
-    const [{ hostPath }] = (await volumes.containerMounts(
+    const [mounted] = await volumes.containerMounts(
       pod,
       mounting(),
       () => undefined,
       false,
       new Map(),
-    )) as [{ hostPath: string }];
-    const inside = (name: string): string => `${hostPath}/${name}`;
+    );
+    const inside = (name: string): string => `${mounted!.hostPath}/${name}`;
     fs.symlinkSync("/etc/passwd", inside("there"));
     fs.symlinkSync("/etc/no-such-file", inside("not-there"));
     fs.symlinkSync("loop", inside("loop"));

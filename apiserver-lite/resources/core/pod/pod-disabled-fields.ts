@@ -29,6 +29,8 @@ export interface PodFeatures {
   readonly procMount: boolean;
   /** Gate ImageVolume. */
   readonly imageVolumes: boolean;
+  /** Gate ClusterTrustBundleProjection. */
+  readonly trustBundles: boolean;
 }
 
 export const defaultPodFeatures: PodFeatures = {
@@ -40,6 +42,7 @@ export const defaultPodFeatures: PodFeatures = {
   podResources: false,
   procMount: false,
   imageVolumes: false,
+  trustBundles: false,
 };
 
 const ofPodSecurity = ["seLinuxChangePolicy"];
@@ -76,6 +79,11 @@ const hasUnmaskedProc = (spec: Readonly<PodSpec>): boolean =>
 
 const hasImageVolume = ({ volumes = [] }: Readonly<PodSpec>): boolean =>
   volumes.some(({ image }) => image !== undefined);
+
+const hasTrustBundle = ({ volumes = [] }: Readonly<PodSpec>): boolean =>
+  volumes.some(({ projected }) =>
+    projected?.sources?.some(({ clusterTrustBundle }) => clusterTrustBundle),
+  );
 
 /** They go as a whole, and what mounts them. */
 function dropImageVolumes(spec: PodSpec): void {
@@ -125,10 +133,10 @@ export function dropDisabledFields(
     dropOfContainer(container, { ...features, resize, claims, procMount });
   if (!features.imageVolumes && !(old && hasImageVolume(old)))
     dropImageVolumes(spec);
-  for (const volume of spec.volumes ?? []) {
-    for (const source of volume.projected?.sources ?? [])
-      drop(source, undefined, ["clusterTrustBundle"]);
-  }
+  if (!features.trustBundles && !(old && hasTrustBundle(old)))
+    for (const volume of spec.volumes ?? [])
+      for (const source of volume.projected?.sources ?? [])
+        drop(source, undefined, ["clusterTrustBundle"]);
 }
 
 const statusLists = [

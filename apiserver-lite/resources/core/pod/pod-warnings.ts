@@ -136,13 +136,21 @@ const shownPath = ({ raw, source }: Path): string =>
 function projectedPaths({ projected }: Volume): Path[] {
   const paths: Path[] = [];
   for (const source of projected?.sources ?? []) {
-    const { configMap, secret, downwardAPI, serviceAccountToken } = source;
+    const {
+      configMap,
+      secret,
+      downwardAPI,
+      serviceAccountToken,
+      clusterTrustBundle,
+    } = source;
     if (configMap)
       addPaths(paths, configMap.items, ["ConfigMap", configMap.name ?? ""]);
     if (secret) addPaths(paths, secret.items, ["Secret", secret.name ?? ""]);
     if (downwardAPI) addPaths(paths, downwardAPI.items, ["DownwardAPI"]);
     if (serviceAccountToken)
       addPaths(paths, [serviceAccountToken], ["ServiceAccountToken"]);
+    if (clusterTrustBundle)
+      addPaths(paths, [clusterTrustBundle], ["ClusterTrustBundle"]);
   }
   return paths;
 }

@@ -12,7 +12,6 @@ import type {
   KeyToPath,
   PersistentVolumeClaimTemplate,
   ProjectedVolumeSource,
-  ServiceAccountTokenProjection,
   Volume,
 } from "../../../../api/types/core-v1.ts";
 import { joined, labels, ofEach, oneOf } from "../../field-checks.ts";
@@ -26,6 +25,7 @@ import {
   validateResourceFieldRef,
 } from "../container/downward-fields.ts";
 import { validateClaimSpec } from "./persistent-volume-claim.ts";
+import { validateToken, validateTrustBundle } from "./projected-identities.ts";
 import { validateSource, type SourceKind } from "./volume-sources.ts";
 
 type Problems = FieldError[];
@@ -138,26 +138,6 @@ function validateDownwardFile(
   return [...problems, ...validateMode(`${field}.mode`, file.mode)];
 }
 
-function validateToken(
-  field: string,
-  volumeField: string,
-  { expirationSeconds = 3600, path }: ServiceAccountTokenProjection,
-): Problems {
-  const duration = (why: string): FieldError =>
-    fieldErrors.invalid(
-      `${field}.expirationSeconds`,
-      expirationSeconds,
-      `may not specify a duration ${why}`,
-    );
-  return joined(
-    expirationSeconds < 600 ? [duration("less than 10 minutes")] : [],
-    expirationSeconds > 2 ** 32 ? [duration("larger than 2^32 seconds")] : [],
-    path
-      ? validateFilePath(`${volumeField}.path`, path)
-      : [fieldErrors.required(`${volumeField}.path`)],
-  );
-}
-
 function validateProjected(
   field: string,
   { defaultMode, sources }: ProjectedVolumeSource,
@@ -201,6 +181,12 @@ function validateProjected(
           source.serviceAccountToken,
         ),
       );
+    const { clusterTrustBundle } = source;
+    if (clusterTrustBundle) {
+      const bundle = `${path}.clusterTrustBundlePEM`;
+      problems.push(...validateTrustBundle(bundle, clusterTrustBundle));
+      take(clusterTrustBundle.path, clusterTrustBundle.path);
+    }
     let kindsOfSource = 0;
     for (const kind in source)
       if (source[kind as keyof typeof source]) kindsOfSource++;
