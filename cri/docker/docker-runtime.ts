@@ -167,6 +167,7 @@ async function daemonFacts({ connection }: CallContext): Promise<DaemonFacts> {
       !options.includes("name=seccomp,profile=unconfined"),
     apparmor: security.includes("name=apparmor"),
     rootDirectory: String(info["DockerRootDir"] ?? "/var/lib/docker"),
+    storageDriver: String(info["Driver"] ?? "overlay2"),
   };
 }
 

@@ -37,6 +37,8 @@ export interface DaemonFacts {
   apparmor: boolean;
   /** Directory of images and containers. */
   rootDirectory: string;
+  /** As it is called there, e.g. overlay2. */
+  storageDriver: string;
 }
 
 function refuse(what: string): never {

@@ -8,6 +8,7 @@ import { imageStatus, imageSummary, pinnedRepository } from "../answers.ts";
 import type { CallContext } from "../call-context.ts";
 import { statusCodeOf, type DockerConnection } from "../connection.ts";
 import { loadArchive } from "./image-load.ts";
+import { layerBytes } from "./layer-sizes.ts";
 import { Downloads, readProgress } from "./progress.ts";
 
 type ImageCalls = Pick<
@@ -60,6 +61,10 @@ export function imageCalls(context: CallContext): ImageCalls {
     return images.map((image) => imageSummary(image));
   };
 
+  /** Layers that images share count for each of them. */
+  const sumOfImages = async (): Promise<number> =>
+    (await all()).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
   return {
     listImages: all,
     imageStatus: status,
@@ -96,16 +101,9 @@ export function imageCalls(context: CallContext): ImageCalls {
     },
 
     async imageFsInfo() {
-      const [{ rootDirectory }, images] = await Promise.all([
-        context.facts(),
-        all(),
-      ]);
-      // Layers that images share are counted for each: the daemon knows better only after a walk through all of them.
-      const usedBytes = images.reduce(
-        (sum, { sizeBytes }) => sum + sizeBytes,
-        0,
-      );
-      return [{ mountpoint: rootDirectory, usedBytes, inodesUsed: 0 }];
+      const facts = await context.facts();
+      const usedBytes = (await layerBytes(facts)) ?? (await sumOfImages());
+      return [{ mountpoint: facts.rootDirectory, usedBytes, inodesUsed: 0 }];
     },
 
     async importImage(tarPath, { pinned = false } = {}) {

@@ -258,3 +258,16 @@ test("an image volume is refused by name", async () => {
   ).rejects.toThrow("an image volume is not supported by the docker runtime");
   await runtime.removePodSandbox(sandbox);
 });
+
+test("layers that images share count once in what images take", async () => {
+  const [before] = await runtime.imageFsInfo();
+  await docker.getImage("busybox:latest").tag({ repo: "shared", tag: "1" });
+  const container = await docker.createContainer({ Image: "busybox:latest" });
+  await container.commit({ repo: "shared", tag: "2", changes: "USER 5" });
+  await container.remove();
+  const [after] = await runtime.imageFsInfo();
+  expect(before!.usedBytes).toBeGreaterThan(1 << 20);
+  expect(after!.usedBytes).toBeLessThan(before!.usedBytes + (1 << 19));
+  for (const name of ["shared:1", "shared:2"])
+    await docker.getImage(name).remove();
+});

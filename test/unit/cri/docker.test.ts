@@ -29,6 +29,7 @@ const facts = {
   seccomp: true,
   apparmor: false,
   rootDirectory: "/var/lib/docker",
+  storageDriver: "overlay2",
 };
 const sandbox: SandboxConfig = {
   metadata: { name: "web", namespace: "default", uid: "u1", attempt: 2 },
