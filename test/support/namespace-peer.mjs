@@ -9,6 +9,8 @@ const reply = (id, result) =>
   process.stdout.write(`${JSON.stringify({ id, ...result })}\n`);
 /** Of clients of UDP servers. */
 const heard = [];
+/** The ports they were sent to. */
+const heardAt = [];
 /** Connections that stay open: how much came on each. */
 const opened = [];
 const plain = (address) => address?.replace(/^::ffff:/, "");
@@ -18,6 +20,7 @@ function serve({ protocol, port, host = "::", echo }) {
     const socket = dgram.createSocket("udp6");
     socket.on("message", (bytes, from) => {
       heard.push(plain(from.address));
+      heardAt.push(port);
       const answer = () =>
         socket.send(`${name} ${plain(from.address)}`, from.port, from.address);
       answer();
@@ -34,7 +37,7 @@ function serve({ protocol, port, host = "::", echo }) {
   return new Promise((resolve) => server.listen(port, host, resolve));
 }
 
-function connect({ protocol, host, port, waitMs, from, fromPort }) {
+function connect({ protocol, host, port, waitMs, from, fromPort, bytes = 1 }) {
   return new Promise((resolve) => {
     const timer = setTimeout(() => end("timeout"), waitMs);
     let end = () => undefined;
@@ -51,7 +54,7 @@ function connect({ protocol, host, port, waitMs, from, fromPort }) {
       socket.on("message", (bytes) => end(bytes.toString()));
       socket.bind(fromPort ?? 0, from, () =>
         socket.connect(port, host, (error) =>
-          error ? end(error.code) : socket.send("x"),
+          error ? end(error.code) : socket.send("x".repeat(bytes)),
         ),
       );
       return;
@@ -102,6 +105,7 @@ const verbs = {
   connect,
   open,
   heard: async () => heard.join(),
+  heardAt: async () => heardAt.splice(0).join(),
   /** How much came so far; TCP sends more after that. */
   received: async ({ connection }) => {
     const { count, send } = opened[connection];

@@ -23,6 +23,8 @@ export interface Target {
   /** Source address, and for UDP its port. */
   from?: string;
   fromPort?: number;
+  /** Of what UDP sends; default 1. */
+  bytes?: number;
 }
 
 /** A namespace with a process in it that serves and connects. */
@@ -87,6 +89,18 @@ export class Machine {
   /** The addresses that UDP came from. */
   async heard(): Promise<string[]> {
     return (await this.#command({ verb: "heard" })).split(",");
+  }
+
+  /** The ports of UDP servers that something came to since it was asked last. */
+  async heardAt(): Promise<string[]> {
+    const ports = await this.#command({ verb: "heardAt" });
+    return ports === "" ? [] : ports.split(",");
+  }
+
+  /** Sends one datagram in fragments; `how` says in which (udp-fragments.pl). */
+  fragments(from: string, to: string, port: number, how: string): void {
+    const sender = path.join(__dirname, "udp-fragments.pl");
+    this.run("perl", sender, from, to, String(port), how);
   }
 
   /** Whether an SCTP packet gets there: `reached` or `timeout`. */

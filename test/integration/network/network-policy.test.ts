@@ -290,6 +290,50 @@ test("IPv6", async () => {
   await expect(to("b1", 80, patience)).resolves.toBe("a1 fd42::4");
 });
 
+describe("fragments, of which the first alone has ports", () => {
+  const a1 = (): Machine => ends.a1!.machine;
+
+  beforeEach(async () => {
+    await policy("a", {
+      podSelector: named("a1"),
+      ingress: [{ ports: [{ protocol: "UDP", port: 80 }] }],
+    });
+    await settled();
+    await a1().heardAt();
+  });
+
+  test.each(["10.42.0.2", "fd42::2"])(
+    "of large datagrams to %s pass where the datagram may",
+    async (host) => {
+      const to = (port: number, waitMs: number): Promise<string> =>
+        ends.b1!.machine.connect({
+          ...{ protocol: "udp", host, port, waitMs },
+          bytes: 5000,
+        });
+      await expect(to(80, patience)).resolves.toMatch(/^a1 /);
+      await expect(to(81, glanceMs)).resolves.toBe("timeout");
+      await expect(a1().heardAt()).resolves.toEqual(["80"]);
+    },
+  );
+
+  test("made by hand lead to no other port", async () => {
+    const send = (port: number, how: string): void =>
+      ends.b1!.machine.fragments("10.42.0.4", "10.42.0.2", port, how);
+    for (const how of ["tiny", "reversed", "headless", "80"]) send(81, how);
+    for (const how of ["headless", "81"]) send(80, how);
+    send(80, "tiny");
+    send(80, "reversed");
+    const heard: string[] = [];
+    await eventually(async () => {
+      heard.push(...(await a1().heardAt()));
+      return heard.length >= 2;
+    });
+    await new Promise((resolve) => setTimeout(resolve, glanceMs));
+    heard.push(...(await a1().heardAt()));
+    expect(new Set(heard)).toEqual(new Set(["80"]));
+  });
+});
+
 test("a pod's own node reaches it, and is reached", async () => {
   await policy("a", { policyTypes: ["Ingress", "Egress"] });
   await settled();
