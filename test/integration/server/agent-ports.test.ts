@@ -779,4 +779,98 @@ describe("life and abuse", () => {
     await new Promise((resolve) => socket.once("close", resolve));
     await eventually(() => session.closedByCaller);
   });
+
+  /** A frame of a client, masked with zeros. */
+  function clientFrame(
+    head: number,
+    payload: Buffer = Buffer.alloc(0),
+    length = payload.length,
+  ): Buffer {
+    const start = Buffer.alloc(14);
+    start[0] = head;
+    start[1] = 0xff;
+    start.writeBigUInt64BE(BigInt(length), 2);
+    return Buffer.concat([start, payload]);
+  }
+  const [FINAL, CONTINUATION, BINARY, PING] = [0x80, 0, 2, 9];
+
+  test.each<[string, Buffer, number | undefined]>([
+    ["unmasked", Buffer.from([0x82, 1, 0]), 1002],
+    ["with reserved bits", clientFrame(FINAL | 0x40 | BINARY), 1002],
+    ["of an unknown kind", clientFrame(FINAL | 3), 1002],
+    ["that go on with nothing", clientFrame(FINAL | CONTINUATION), 1002],
+    [
+      "that begin within others",
+      Buffer.concat([clientFrame(BINARY), clientFrame(FINAL | BINARY)]),
+      1002,
+    ],
+    [
+      "of exabytes",
+      clientFrame(FINAL | BINARY, Buffer.alloc(9), 2 ** 60),
+      1009,
+    ],
+    [
+      "larger than a message may be",
+      clientFrame(FINAL | BINARY, Buffer.alloc(2 ** 20 + 1)),
+      1009,
+    ],
+    [
+      "that make a large message",
+      Buffer.concat([
+        clientFrame(BINARY, Buffer.alloc(2 ** 19)),
+        clientFrame(CONTINUATION, Buffer.alloc(2 ** 19 + 1)),
+      ]),
+      1009,
+    ],
+    [
+      "without end and without bytes",
+      Buffer.concat([
+        clientFrame(BINARY),
+        ...Array.from({ length: 20_000 }, () => clientFrame(CONTINUATION)),
+      ]),
+      1008,
+    ],
+    [
+      "of many pings at once",
+      Buffer.concat(
+        Array.from({ length: 5000 }, () =>
+          clientFrame(FINAL | PING, Buffer.alloc(125)),
+        ),
+      ),
+      undefined,
+    ],
+  ])(
+    "frames %s end the session and nothing else",
+    async (_what, bytes, code) => {
+      const request = https.request({
+        ...{ port: server.port!, host: "127.0.0.1", agent: false },
+        rejectUnauthorized: false,
+        path: "/exec/default/p/c?command=sleep&command=1000&input=1&output=1",
+        headers: {
+          ...token,
+          connection: "Upgrade",
+          upgrade: "websocket",
+          "sec-websocket-version": "13",
+          "sec-websocket-key": Buffer.alloc(16).toString("base64"),
+          "sec-websocket-protocol": "v5.channel.k8s.io",
+        },
+      });
+      request.end();
+      const socket = await new Promise<Duplex>((resolve) =>
+        request.once("upgrade", (_response, upgraded) => resolve(upgraded)),
+      );
+      const session = view.sessions.at(-1)!;
+      const received: Buffer[] = [];
+      socket.on("data", (chunk: Buffer) => received.push(chunk));
+      socket.on("error", () => undefined);
+      socket.write(bytes);
+      await new Promise((resolve) => socket.once("close", resolve));
+      await eventually(() => session.closedByCaller);
+      if (code !== undefined) {
+        const last = Buffer.concat(received).subarray(-4);
+        expect([last[0], last.readUInt16BE(2)]).toEqual([0x88, code]);
+      }
+      expect((await get("/pods")).code).toBe(200);
+    },
+  );
 });
