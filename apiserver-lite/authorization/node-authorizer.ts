@@ -37,7 +37,11 @@ export class NodeAuthorizer implements Authorizer {
   readonly #relations: NodeRelations;
   readonly #rules: readonly PolicyRule[];
 
-  constructor(state: ClusterState) {
+  /** @param bySelectors false: as before 1.32 nodes, pods and slices of every node may be read */
+  constructor(
+    state: ClusterState,
+    private readonly bySelectors = true,
+  ) {
     this.#relations = new NodeRelations(state);
     const role = rbacFacts.clusterRoles.find(
       ({ name }) => name === "system:node",
@@ -93,9 +97,9 @@ export class NodeAuthorizer implements Authorizer {
       case "resource.k8s.io/resourceslices":
         return this.#resourceSlice(node, attributes);
       case "/nodes":
-        return nodeOpinion(node, attributes);
+        return this.bySelectors ? nodeOpinion(node, attributes) : "by role";
       case "/pods":
-        return this.#pod(node, attributes);
+        return this.bySelectors ? this.#pod(node, attributes) : "by role";
       default:
         return "by role";
     }
@@ -151,7 +155,7 @@ export class NodeAuthorizer implements Authorizer {
       case "watch":
       case "list":
       case "deletecollection":
-        return selects(attributes, "nodeName", node)
+        return !this.bySelectors || selects(attributes, "nodeName", node)
           ? "allow"
           : {
               refused:

@@ -171,6 +171,7 @@ export class Discovery {
 
   #resourceList(group: string, version: string): object {
     const resources: object[] = [];
+    const showsHashes = this.options.featureGates["StorageVersionHash"] ?? true;
     for (const info of this.options.catalogue.resources(group, version)) {
       if (!this.#isOn(info)) continue;
       resources.push({
@@ -181,7 +182,7 @@ export class Discovery {
         verbs: info.verbs,
         ...(info.shortNames.length > 0 ? { shortNames: info.shortNames } : {}),
         ...(info.categories.length > 0 ? { categories: info.categories } : {}),
-        ...(info.storageVersionHash
+        ...(info.storageVersionHash && showsHashes
           ? { storageVersionHash: info.storageVersionHash }
           : {}),
       });

@@ -32,9 +32,7 @@ export const unbuiltGates: ReadonlySet<string> = new Set([
 
 /** On, and their feature is always on here: to turn one off is refused by name. */
 export const fixedGates: ReadonlySet<string> = new Set([
-  "AnonymousAuthConfigurableEndpoints",
   "AnyVolumeDataSource",
-  "AuthorizeNodeWithSelectors",
   "AuthorizeWithSelectors",
   "CPUManagerPolicyOptions",
   "CRDValidationRatcheting",
@@ -60,9 +58,7 @@ export const fixedGates: ReadonlySet<string> = new Set([
   "ReloadKubeletServerCertificateFile",
   "RotateKubeletServerCertificate",
   "SeparateTaintEvictionController",
-  "ServiceAccountTokenNodeBinding",
   "SidecarContainers",
-  "StorageVersionHash",
   "SystemdWatchdog",
   "TopologyAwareHints",
   "TopologyManagerPolicyOptions",

@@ -26,6 +26,8 @@ interface TokenRequestOptions {
   readonly maxExpirationSeconds?: number;
   /** Pods' own tokens (asked for 3607 s) live a year, for clients that do not read them again. Default true. */
   readonly extendExpiration?: boolean;
+  /** May tokens be bound to nodes? Default true. */
+  readonly bindsToNodes?: boolean;
 }
 
 const DEFAULT_EXPIRATION_SECONDS = 3600;
@@ -78,7 +80,7 @@ export function createTokenSubresource(
           ? spec.audiences
           : [...options.audiences];
 
-      const bound = boundObjects(spec, account, context);
+      const bound = boundObjects(spec, account, context, options);
       const nowSeconds = Math.floor(context.clock.now() / 1000);
       const extended =
         (options.extendExpiration ?? true) &&
@@ -186,6 +188,7 @@ function boundObjects(
   spec: TokenRequestSpec,
   account: Readonly<AnyObject>,
   context: StrategyContext,
+  { bindsToNodes = true }: TokenRequestOptions,
 ): Bound {
   const reference = spec.boundObjectRef;
   if (!reference) return {};
@@ -216,6 +219,10 @@ function boundObjects(
     case "Secret":
       return { secret: identity(found("secrets", namespace)) };
     case "Node":
+      if (!bindsToNodes)
+        throw errors.badRequest(
+          'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled',
+        );
       return { node: identity(found("nodes", "")) };
     default:
       throw errors.badRequest(

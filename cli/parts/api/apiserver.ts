@@ -192,6 +192,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
       const context = {
         ...{ values, pki, remote, state, clock, logger, loopback, egress },
         ...{ tracer: asked.tracing?.tracer, externalSigner: asked.signer },
+        featureGates: served.featureGates ?? {},
       };
       const security = createSecurity(context);
       const proxy = new ProxyHandler({

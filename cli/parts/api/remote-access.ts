@@ -22,6 +22,7 @@ import {
   readAuthorizers,
   type Authorizers,
 } from "./authorization/authorizers.ts";
+import { gatesOfPart } from "./emulated-version.ts";
 import { structuredAuthentication } from "./authentication/structured-authentication.ts";
 import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import { createTokenReviewer } from "../../../client/access/token-reviewer.ts";
@@ -174,6 +175,9 @@ export async function remoteAccess(
     values,
     audiences: apiAudiences(values),
     ownIssuers: issuers.length > 0 ? issuers : [DEFAULT_ISSUER],
+    anonymousPaths:
+      gatesOfPart(values, () => {})["AnonymousAuthConfigurableEndpoints"] ??
+      true,
     ...{ clock, logger, dial },
   });
   if (structured)

@@ -139,10 +139,14 @@ interface Authorization {
 function authorization({
   remote: { authorizers },
   state,
+  featureGates,
 }: TokenOptions): Authorization {
   const { types } = authorizers;
   const roles = new RbacAuthorizer(state);
-  const node = types.has("Node") ? new NodeAuthorizer(state) : undefined;
+  const bySelectors = featureGates["AuthorizeNodeWithSelectors"] ?? true;
+  const node = types.has("Node")
+    ? new NodeAuthorizer(state, bySelectors)
+    : undefined;
   return {
     authorizer: authorizers.attach({ rbac: roles, node }),
     roles,

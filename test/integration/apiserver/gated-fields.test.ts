@@ -96,3 +96,20 @@ test("without WatchList a watch does not begin with a list that was asked for, a
     watch.close();
   }
 });
+
+test("hashes of stored versions can be left out of discovery", async () => {
+  const hashes = async (): Promise<number> => {
+    const { body } = await server.call("GET", "/apis/apps/v1");
+    const resources = (body as Json)["resources"] as Json[];
+    return resources.filter(
+      ({ storageVersionHash }) => storageVersionHash !== undefined,
+    ).length;
+  };
+  server = await startTestServer({});
+  expect(await hashes()).toBeGreaterThan(4);
+  await server.stop();
+  server = await startTestServer({
+    featureGates: { StorageVersionHash: false },
+  });
+  expect(await hashes()).toBe(0);
+});

@@ -187,6 +187,16 @@ test.each<[string, string[], RegExp]>([
     ["--feature-gates=StructuredAuthenticationConfiguration=false"],
     /needs the feature gate/,
   ],
+  [
+    "the section without its gate",
+    ["--feature-gates=AnonymousAuthConfigurableEndpoints=false"],
+    /anonymous: Forbidden: anonymous is not supported/,
+  ],
+  [
+    "the section as 1.31",
+    ["--emulated-version=1.31"],
+    /anonymous: Forbidden: anonymous is not supported/,
+  ],
 ])("%s is refused", async (_, argv, problem) => {
   const text = configuration({ anonymous: { enabled: false } });
   await expect(
@@ -214,6 +224,7 @@ test("a changed file takes effect within a minute; a bad one does not", async ()
     values: parseOptions(apiServerOptions, [`--authentication-config=${path}`]),
     audiences: ["api"],
     ownIssuers: ["https://own"],
+    anonymousPaths: true,
     clock,
     logger: pino({ level: "silent" }),
   }))!;

@@ -33,6 +33,8 @@ interface StructuredOptions {
   readonly audiences: readonly string[];
   /** Of service account tokens. */
   readonly ownIssuers: readonly string[];
+  /** May the file say on which paths requests need no credentials? */
+  readonly anonymousPaths: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How connections leave; undefined: directly. */
@@ -60,6 +62,11 @@ export async function structuredAuthentication(
     );
   const text = readOptionFile(option, file);
   const config = await readAuthenticationConfig(text, file, options.ownIssuers);
+  // The text is the reference's, its gate's name as well.
+  if (config.anonymous !== undefined && !options.anonymousPaths)
+    throw new UsageError(
+      `${file}: anonymous: Forbidden: anonymous is not supported when AnonymousAuthConfigurableEnpoints feature gate is disabled`,
+    );
   if (config.anonymous !== undefined && values.isSet("anonymous-auth"))
     throw new UsageError(
       `--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file (--${option})`,

@@ -38,6 +38,7 @@ export interface TokenOptions {
   remote: RemoteAccess;
   /** Signs tokens in place of a key of this server's. */
   externalSigner: ExternalSigner | undefined;
+  featureGates: Readonly<Record<string, boolean>>;
   /** Attached before the first request. */
   state: ClusterState;
   clock: Clock;
@@ -156,7 +157,7 @@ function tokenAuthenticators(
 
 /** serviceaccounts/token; undefined without anything to sign with. */
 function tokenSubresource(
-  { values, externalSigner }: TokenOptions,
+  { values, externalSigner, featureGates }: TokenOptions,
   { issuers, audiences, signer }: TokenIdentity,
 ): ReturnType<typeof createTokenSubresource> | undefined {
   if (!signer) return undefined;
@@ -166,6 +167,7 @@ function tokenSubresource(
   return createTokenSubresource({
     issuer: issuers[0]!,
     ...{ signer, audiences },
+    bindsToNodes: featureGates["ServiceAccountTokenNodeBinding"] ?? true,
     extendsToMaximum: externalSigner !== undefined,
     extendExpiration: values.flag("service-account-extend-token-expiration"),
     ...(maxSeconds > 0 ? { maxExpirationSeconds: maxSeconds } : {}),

@@ -66,7 +66,11 @@ interface TokenResult {
   expirationTimestamp: string;
 }
 
-async function issue(spec: object = {}, name = "sa"): Promise<TokenResult> {
+async function issue(
+  spec: object = {},
+  name = "sa",
+  subresource = tokenRequest,
+): Promise<TokenResult> {
   const context = {
     user: { name: "u", groups: [], extra: {} },
     dryRun: false,
@@ -82,7 +86,7 @@ async function issue(spec: object = {}, name = "sa"): Promise<TokenResult> {
       Promise.resolve(state.read("", "serviceaccounts", "ns", name)!),
   } as unknown as Parameters<typeof tokenRequest.handle>[1];
   const body = { spec } as unknown as AnyObject;
-  const made = await tokenRequest.handle(
+  const made = await subresource.handle(
     {
       verb: "create",
       namespace: "ns",
@@ -102,6 +106,25 @@ function claimsOf(token: string): Record<string, unknown> {
 }
 
 describe("ServiceAccount tokens", () => {
+  it("are bound to nodes where that is not turned off", async () => {
+    const boundObjectRef = { kind: "Node", apiVersion: "v1", name: "n1" };
+    const { token } = await issue({ boundObjectRef });
+    expect(claimsOf(token)["kubernetes.io"]).toMatchObject({
+      node: { name: "n1", uid: "node-uid" },
+    });
+    const off = createTokenSubresource({
+      ...{ issuer: DEFAULT_ISSUER, signer, audiences },
+      bindsToNodes: false,
+    });
+    await expect(issue({ boundObjectRef }, "sa", off)).rejects.toMatchObject({
+      code: 400,
+      message:
+        'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled',
+    });
+    const toPod = { kind: "Pod", apiVersion: "v1", name: "p" };
+    await issue({ boundObjectRef: toPod }, "sa", off);
+  });
+
   const boundToPod = {
     kind: "Pod",
     apiVersion: "v1",

@@ -315,6 +315,24 @@ describe("the Node authorizer", () => {
     await node.start();
   });
 
+  it("without selectors lets it read all nodes, pods and slices, as before 1.32", () => {
+    const earlier = new NodeAuthorizer(state, false);
+    const slices = "resourceslices.resource.k8s.io";
+    const asked = (authorizer: NodeAuthorizer): string[] =>
+      [
+        ask(n1, "list", "nodes", ""),
+        ask(n1, "get", "nodes", "", "n2"),
+        ask(n1, "list", "pods", ""),
+        ask(n1, "get", "pods", "ns", "b"),
+        ask(n1, "list", slices, ""),
+        ask(n1, "delete", "nodes", "", "n2"),
+        ask(n1, "list", "secrets", "ns"),
+      ].map((attributes) => authorizer.authorize(attributes).decision);
+    const [yes, no] = ["allow", "no-opinion"];
+    expect(asked(earlier)).toEqual([yes, yes, yes, yes, yes, no, no]);
+    expect(asked(node)).toEqual([no, no, no, no, no, no, no]);
+  });
+
   it.each<[string, AccessAttributes, boolean]>([
     ["a secret of its pod", ask(n1, "get", "secrets", "ns", "mine"), true],
     [
