@@ -3,10 +3,7 @@ import { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import { createControllerManager } from "../../controllers/manager.ts";
 import type { ControllerOptions } from "../../controllers/options.ts";
 import type { OptionValues } from "../options/parse.ts";
-import {
-  emulatedVersionOf,
-  featureGatesOf,
-} from "../parts/api/emulated-version.ts";
+import { featureGatesOf, gatesOfPart } from "../parts/api/emulated-version.ts";
 import { controllerOptions } from "../parts/controllers/controller-options.ts";
 import type { NodeIpamPlan } from "../parts/network/node-ipam-plan.ts";
 import { PartMetrics } from "../parts/part-metrics.ts";
@@ -56,7 +53,7 @@ export async function startControllers(
     ...clusterTokenSigner(options, values, pki.serviceAccountKey),
     // One program: what is on in the API server is on here, unless the controllers' own option says otherwise.
     featureGates: {
-      ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+      ...gatesOfPart(values, () => {}),
       ...featureGatesOf(options, "1.32", (text) => logger.warn(text)),
     },
   };

@@ -4,10 +4,7 @@ import * as path from "node:path";
 import { validatePodSpec } from "../../apiserver-lite/index.ts";
 import { ManifestObjects } from "../../controllers/manifests/manifest-objects.ts";
 import type { OptionValues } from "../options/parse.ts";
-import {
-  emulatedVersionOf,
-  featureGatesOf,
-} from "../parts/api/emulated-version.ts";
+import { featureGatesOf, gatesOfPart } from "../parts/api/emulated-version.ts";
 import { ClientMetrics } from "../../client/metrics/client-metrics.ts";
 import { startAgentPart, type AgentPart } from "../parts/agent/agent.ts";
 import type { NodeRangesSource } from "../parts/network/node-ranges.ts";
@@ -67,11 +64,7 @@ export async function startNode(
       registerPodRanges: true,
       // One program: what is on in the API server is on here, unless the agent's own option says otherwise.
       featureGates: {
-        ...featureGatesOf(
-          cluster.values,
-          emulatedVersionOf(cluster.values),
-          () => {},
-        ),
+        ...gatesOfPart(cluster.values, () => {}),
         ...featureGatesOf(values, "1.32", (text) => logger.warn(text)),
       },
     },

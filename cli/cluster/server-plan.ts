@@ -12,10 +12,7 @@ import { UsageError } from "../options/table.ts";
 import { addressInRange, nodePodCidr } from "../parts/addresses.ts";
 import { agentConfig } from "../parts/agent/agent-config.ts";
 import { agentValues, partArguments } from "../parts/agent/agent-values.ts";
-import {
-  emulatedVersionOf,
-  featureGatesOf,
-} from "../parts/api/emulated-version.ts";
+import { featureGatesOf, gatesOfPart } from "../parts/api/emulated-version.ts";
 import { makeDirectory } from "../parts/directories.ts";
 import {
   networkPlan,
@@ -143,7 +140,7 @@ export async function planParts(
     );
   // One program: what is on in the API server is on here, unless the scheduler's own option says otherwise.
   const schedulerPlan = await planScheduler(own, {
-    ...featureGatesOf(values, emulatedVersionOf(values), () => {}),
+    ...gatesOfPart(values, () => {}),
     ...featureGatesOf(own, "1.32", (text) => logger.warn(text)),
   }).catch((error: unknown) => {
     // An option of the scheduler, where the server may have one of the same name.

@@ -27,7 +27,8 @@ export function emulatedVersionOf(values: OptionValues): EmulatedVersion {
     if (chosen !== undefined)
       fail(text, "a component may have one version only");
     if (version !== "1.31" && version !== "1.32")
-      fail(text, `emulation version ${version} is not between [1.31, 1.32]`);
+      // In the reference's words: it shows its own version with a patch.
+      fail(text, `emulation version ${version} is not between [1.31, 1.32.0]`);
     chosen = version as EmulatedVersion;
   }
   return chosen ?? "1.32";
@@ -162,17 +163,23 @@ export function gateStates(
   return states;
 }
 
-/** What is on or off at an older release and not at this one, where nothing else is said. */
+/**
+ * What is on or off at an older release and not at this one, where nothing else is said. What can't be turned off stays
+ * on, and is shown so.
+ */
 function gatesOfRelease(version: EmulatedVersion): Record<string, boolean> {
   return Object.fromEntries(
     Object.keys(gates).flatMap((name): [string, boolean][] => {
+      const now = gateOf(name, "1.32");
       const on = gateOf(name, version)?.on ?? false;
-      return on === (gateOf(name, "1.32")?.on ?? false) ? [] : [[name, on]];
+      if (on === (now?.on ?? false)) return [];
+      const fixed = fixedGates.has(name) || now?.locked === true;
+      return [[name, on || fixed]];
     }),
   );
 }
 
-/** The gates of a part whose --emulated-version is one of its own options. Throws UsageError. */
+/** The gates that are set, or that the emulated version has otherwise than this one. Throws UsageError. */
 export function gatesOfPart(
   values: OptionValues,
   warn: (text: string) => void,

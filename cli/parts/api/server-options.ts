@@ -15,7 +15,7 @@ import { addressInRange } from "../addresses.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import { servingTlsOf } from "../serving-tls.ts";
 import { zpageOptions } from "../zpages.ts";
-import { emulatedVersionOf, featureGatesOf } from "./emulated-version.ts";
+import { emulatedVersionOf, gatesOfPart } from "./emulated-version.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
 
@@ -86,9 +86,7 @@ export async function apiServerOptionsOf(
   const sts = hsts(values.list("strict-transport-security-directives"));
   const maxStreams = values.number("http2-max-streams-per-connection");
   const emulated = emulatedVersionOf(values);
-  const featureGates = featureGatesOf(values, emulated, (text) =>
-    logger.warn(text),
-  );
+  const featureGates = gatesOfPart(values, (text) => logger.warn(text));
   if (values.map("feature-gates")["UnknownVersionInteroperabilityProxy"])
     refusePeerProxy(featureGates);
   const origins = await allowedOrigins(values);

@@ -29,8 +29,8 @@ test.each([
 });
 
 test.each([
-  ["1.30", "emulation version 1.30 is not between [1.31, 1.32]"],
-  ["kube=1.33", "emulation version 1.33 is not between [1.31, 1.32]"],
+  ["1.30", "emulation version 1.30 is not between [1.31, 1.32.0]"],
+  ["kube=1.33", "emulation version 1.33 is not between [1.31, 1.32.0]"],
   ["1.32.1", "version must be MAJOR.MINOR"],
   ["wardle=1.2", "component not registered: wardle"],
   ["x", "version must be MAJOR.MINOR"],
@@ -118,6 +118,23 @@ test("a gate whose feature is always on can't be turned off, and stays on with i
     );
     expect(gates(`${name}=true`)).toEqual({ [name]: true });
   }
+});
+
+test("the API server has what 1.31 has off, but what can't be turned off", () => {
+  const at = (...args: string[]): Record<string, boolean> =>
+    gatesOfPart(parsed("--emulated-version=1.31", ...args), () => undefined);
+  expect(at()).toMatchObject({
+    WatchList: false,
+    JobManagedBy: false,
+    AnonymousAuthConfigurableEndpoints: false,
+    AuthorizeNodeWithSelectors: false,
+    // Always on, and shown so: one of 1.32's locked gates, and one of those that are not built.
+    StrictCostEnforcementForVAP: true,
+    AuthorizeWithSelectors: true,
+  });
+  expect(at("--feature-gates=WatchList=true")["WatchList"]).toBe(true);
+  for (const [name, on] of Object.entries(at()))
+    if (fixedGates.has(name)) expect([name, on]).toEqual([name, true]);
 });
 
 test("1.31 serves nothing that came with 1.32, whatever is asked for", () => {
