@@ -30,6 +30,7 @@ import {
 } from "../api/pki/serving-tls.ts";
 import { arrive } from "./intake/arrive.ts";
 import { Intake } from "./intake/intake.ts";
+import { Handshakes } from "./handshakes.ts";
 import { HeaderDeadline } from "./header-deadline.ts";
 import { HeaderValues } from "./header-values.ts";
 import { clientCertificates } from "./peer-certificates.ts";
@@ -73,7 +74,10 @@ export interface ListenerOptions {
   readonly asksForCertificates?: boolean;
   /** Of a request's header; default 1 MiB. */
   readonly maxHeaderBytes?: number;
-  /** Default 10,000. Beyond it the connection that has been idle the longest is ended, or the new one refused. */
+  /**
+   * Default 10,000. Beyond it a slow handshake is ended, or the connection that has been idle the longest, or the oldest
+   * handshake, or the new one refused.
+   */
   readonly maxConnections?: number;
   /** Probability that an HTTP/2 answer asks the client for a new connection; 0 to 0.02. */
   readonly goawayChance: number;
@@ -82,6 +86,8 @@ export interface ListenerOptions {
 }
 
 const headersTimeoutMs = 32_000;
+/** A handshake takes milliseconds; so long only where the machine or the network is overloaded. */
+const slowHandshakeMs = 5_000;
 /** Without a request, as at the reference. */
 const idleTimeoutMs = 90_000;
 /** A cluster of 5,000 nodes keeps two or three for each. */
@@ -105,6 +111,7 @@ export class Listener {
   readonly #peers = new WeakMap<object, Peer>();
   readonly #pipeline = new Pipeline();
   readonly #intake = new Intake();
+  readonly #handshakes = new Handshakes();
   readonly #values = new HeaderValues();
   readonly #slow: HeaderDeadline;
   #idle: SessionDeadline | undefined;
@@ -162,6 +169,7 @@ export class Listener {
         session.on("error", () => undefined);
       });
       this.#server.on("secureConnection", (socket: TLSSocket) => {
+        this.#handshakes.done(socket);
         this.#track(socket);
         if (socket.alpnProtocol !== "h2") slow.add(socket);
       });
@@ -331,11 +339,7 @@ export class Listener {
   /** Counts the new connection, or ends it when there are too many that are in use. */
   #admit(socket: Socket): void {
     const { maxConnections = defaultMaxConnections, logger } = this.options;
-    if (
-      this.#open.size >= maxConnections &&
-      !this.#slow.endIdle() &&
-      !this.#idle?.endIdle()
-    ) {
+    if (this.#open.size >= maxConnections && !this.#makeRoom()) {
       socket.destroy();
       const refused = this.#refused;
       refused.count++;
@@ -350,7 +354,18 @@ export class Listener {
     this.#open.add(socket);
     socket.setKeepAlive(true, keepAliveMs);
     socket.once("close", () => this.#open.delete(socket));
+    if (this.options.tls !== undefined) this.#handshakes.begin(socket);
     this.#intake.accept(socket, this.options.tls !== undefined);
+  }
+
+  /** False: every connection is in use. */
+  #makeRoom(): boolean {
+    return (
+      this.#handshakes.endOldest(slowHandshakeMs) ||
+      this.#slow.endIdle() ||
+      this.#idle?.endIdle() === true ||
+      this.#handshakes.endOldest(0)
+    );
   }
 
   #track(socket: Socket): void {

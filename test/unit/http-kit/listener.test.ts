@@ -1,6 +1,6 @@
 // How many connections a port takes, and which one goes for a new one; streams of HTTP/2.
 import * as http2 from "node:http2";
-import type * as net from "node:net";
+import * as net from "node:net";
 import * as tls from "node:tls";
 import { once } from "node:events";
 import pino from "pino";
@@ -103,6 +103,24 @@ test("when all are in use new ones are refused, and that is logged once", async 
     return !socket.destroyed;
   });
   expect(answered).toBe(true);
+});
+
+test("handshakes that do not go on keep nobody out", async () => {
+  await connect("/held");
+  await eventually(() => held.length === 1);
+  const silent = [0, 1].map(() => {
+    const socket = net.connect(listener.port, "127.0.0.1");
+    sockets.push(socket);
+    return socket;
+  });
+  const ended = silent.map((socket) => once(socket, "close"));
+  await Promise.all(silent.map((socket) => once(socket, "connect")));
+  // Each takes the place of the older one.
+  const others = [await connect("/held"), await connect("/held")];
+  await Promise.all(ended);
+  await eventually(() => held.length === 3);
+  expect(others.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+  expect((await connect()).destroyed).toBe(true);
 });
 
 test("connections that have ended leave their places", async () => {
