@@ -83,14 +83,23 @@ function overview(): string {
   return `Usage: orbitctl COMMAND [options]\n\nCommands: ${Object.keys(ctlCommands).join(", ")}\n\nUse "orbitctl COMMAND --help" for a command's options.\n`;
 }
 
+/** Options that are written before a command and take the word after them. */
+const leading =
+  /^(-n|-s|--namespace|--server|--context|--kubeconfig|--orbitconfig)$/;
+
 /** The command's name may come after options (orbitctl -n x get pods): the first word that is a command. */
 function findCommand(argv: readonly string[]): number {
   return argv.findIndex(
     (word, index) =>
-      Object.hasOwn(ctlCommands, word) &&
-      !/^(-n|-s|--namespace|--server|--context|--kubeconfig|--orbitconfig)$/.test(
-        argv[index - 1] ?? "",
-      ),
+      Object.hasOwn(ctlCommands, word) && !leading.test(argv[index - 1] ?? ""),
+  );
+}
+
+/** What stands where the command should: neither an option nor the value of one. */
+function unknownWord(argv: readonly string[]): string | undefined {
+  return argv.find(
+    (word, index) =>
+      !word.startsWith("-") && !leading.test(argv[index - 1] ?? ""),
   );
 }
 
@@ -107,7 +116,7 @@ export async function runCtl(argv: readonly string[]): Promise<number> {
     else if (asked) process.stdout.write(overview());
     else
       throw new UsageError(
-        `unknown command "${argv.find((word) => !word.startsWith("-")) ?? argv[0]}" for "orbitctl"`,
+        `unknown command "${unknownWord(argv) ?? argv[0]}" for "orbitctl"`,
       );
     return 0;
   }

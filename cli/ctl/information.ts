@@ -12,6 +12,8 @@ import { kubeconfigPath } from "./connection.ts";
 import { isNodeAgent, typesOfAgent } from "./node-agent.ts";
 import { columnsText, toYaml } from "./output.ts";
 
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
 export const versionCommand: CtlCommand = {
   usage: "version [--client]",
   about: "Print the versions of client and server.",
@@ -70,6 +72,10 @@ export const apiResourcesCommand: CtlCommand = {
       );
     types = types.filter(({ verbs }) =>
       values.list("verbs").every((verb) => verbs.includes(verb)),
+    );
+    // By group, then by name; what has no group comes first.
+    types = [...types].sort(
+      (a, b) => byText(a.group, b.group) || byText(a.resource, b.resource),
     );
     if (values.text("output") === "name") {
       context.print(

@@ -139,8 +139,11 @@ export function createPrinter(values: OptionValues): Printer | undefined {
                   .join(",");
           }),
         );
+        const headless = values.has("no-headers") && values.flag("no-headers");
         return Promise.resolve(
-          columnsText([columns.map(({ header }) => header), ...rows]),
+          columnsText(
+            headless ? rows : [columns.map(({ header }) => header), ...rows],
+          ),
         );
       };
     }
@@ -218,6 +221,7 @@ export function tableText(table: Table, options: TableOptions): string {
         ? [
             Object.entries(labels)
               .map(([key, value]) => `${key}=${value}`)
+              .sort()
               .join(",") || "<none>",
           ]
         : []),

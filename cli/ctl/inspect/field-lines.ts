@@ -10,6 +10,7 @@ export const mapText = (
 ): string =>
   Object.entries(map ?? {})
     .map(([key, value]) => `${key}${separator}${value}`)
+    .sort()
     .join("\n") || "<none>";
 
 /** clusterIPs → Cluster IPs */
