@@ -1,14 +1,19 @@
 // `orbit doctor`: looks for what would keep a cluster from running well on this machine, and names the command that
-// changes it. It changes nothing itself, and needs neither a running cluster nor one that ever ran.
+// changes it. It changes nothing itself, and needs neither a running cluster nor one that ever ran; where one runs, or a
+// kubeconfig is given, it looks at that, too.
 import { readdir, readFile, readlink } from "node:fs/promises";
 import * as path from "node:path";
 import pino from "pino";
 import { systemClock } from "../../api/clock.ts";
+import { createClient } from "../../client/create-client.ts";
+import { createHttpTransport } from "../../client/http-transport.ts";
+import { runtimeKind } from "../../cri/open-runtime.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import { group, option } from "../options/build-table.ts";
 import { helpText, wantsHelp } from "../options/help.ts";
 import { parseOptions, type OptionValues } from "../options/parse.ts";
 import { UsageError, type OptionTable } from "../options/table.ts";
+import { readKubeconfig } from "../parts/connect.ts";
 import {
   defaultEndpoint,
   normalEndpoint,
@@ -17,6 +22,11 @@ import {
   readEndpoint,
   socketAnswers,
 } from "../parts/agent/runtime-endpoint.ts";
+import {
+  clusterFindings,
+  credentialFinding,
+} from "./cluster/cluster-checks.ts";
+import { dockerDaemon } from "./docker-checks.ts";
 import type { Finding, MachineFiles } from "./finding.ts";
 import {
   certificates,
@@ -24,6 +34,7 @@ import {
   ports,
   programs,
   room,
+  timeSource,
 } from "./host-checks.ts";
 import {
   connections,
@@ -54,6 +65,18 @@ const table: OptionTable = [
       "string",
       "",
       "The server's. Not given: the one that the data directory records, else the machine's containerd where it answers.",
+    ),
+    option(
+      "kubeconfig",
+      "string",
+      "",
+      "An administrator's, of the cluster to look at. Not given: /etc/orbit/orbit.yaml where the server runs.",
+    ),
+    option(
+      "cluster-domain",
+      "string",
+      "cluster.local",
+      "The server's: asked of the cluster's name server.",
     ),
     option("output", "string", "text", "text or json.", {
       short: "o",
@@ -106,6 +129,41 @@ async function connectionTo(endpoint: string): Promise<Runtime> {
   });
 }
 
+/** The server's own file. */
+const usualKubeconfig = "/etc/orbit/orbit.yaml";
+
+/** @param running whether a server has the data directory; a server with another file, or an agent alone, gives none */
+async function cluster(
+  values: OptionValues,
+  running: boolean,
+): Promise<Finding[]> {
+  const given = values.text("kubeconfig");
+  const file = given || usualKubeconfig;
+  if (!given && !(running && (await machine.read(file)) !== undefined))
+    return [];
+  const connection = await readKubeconfig(file, "kubeconfig");
+  const logger = pino({ level: "silent" });
+  const transport = createHttpTransport({
+    ...connection,
+    logger,
+    requestTimeoutMs: 20_000,
+  });
+  const client = createClient(transport, { clock: systemClock, logger });
+  try {
+    return [
+      ...credentialFinding(connection.tls?.cert, file, systemClock.now()),
+      ...(await clusterFindings({
+        client,
+        server: connection.server,
+        domain: values.text("cluster-domain"),
+        clock: systemClock,
+      })),
+    ];
+  } finally {
+    await client.close();
+  }
+}
+
 /** Resolves to the exit code: 2 when a check failed, 0 otherwise. @throws UsageError */
 export async function runDoctor(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table)) {
@@ -128,6 +186,7 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
     endpoint === undefined ||
     endpoint === privateRuntime ||
     endpoint.startsWith(own);
+  const running = await isServing(directory, machine);
   const findings = [
     await controlGroups(machine),
     await overlay(machine),
@@ -145,19 +204,24 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
           () => connectionTo(endpoint),
           machine,
         )),
+    ...(endpoint !== undefined && runtimeKind(endpoint) === "docker"
+      ? await dockerDaemon(endpoint)
+      : []),
+    await timeSource(machine),
     ...(await room(directory)),
     ...(await ports(
       {
         "secure-port": values.number("secure-port"),
         port: values.number("port"),
       },
-      await isServing(directory, machine),
+      running,
     )),
     ...(await certificates(
       path.join(directory, "pki"),
       machine,
       systemClock.now(),
     )),
+    ...(await cluster(values, running)),
   ];
   process.stdout.write(
     values.text("output") === "json"

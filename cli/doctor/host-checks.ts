@@ -160,6 +160,28 @@ export async function ports(
   return findings;
 }
 
+/** Files that the programs that keep time leave while they run. */
+const timeSources: readonly (readonly [directory: string, file: string])[] = [
+  ["/run/systemd/timesync", "synchronized"],
+  ["/run/chrony", "chronyd.pid"],
+  ["/run", "chronyd.pid"],
+  ["/run", "ntpd.pid"],
+  ["/run", "openntpd.pid"],
+];
+
+/** Whether something sets this machine's clock. Virtual machines may have it from their host, which can't be seen. */
+export async function timeSource(files: MachineFiles): Promise<Finding> {
+  const name = "time source";
+  for (const [directory, file] of timeSources)
+    if ((await files.list(directory)).includes(file))
+      return ok(name, path.join(directory, file));
+  return warning(
+    name,
+    "no program that sets the clock was found",
+    "apt-get install -y chrony, unless the machine's host keeps its time",
+  );
+}
+
 /** Certificates of a cluster that was started: none where it was not. */
 export async function certificates(
   directory: string,
