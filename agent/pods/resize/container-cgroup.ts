@@ -1,5 +1,6 @@
 // What the kernel holds a cgroup to, read from its files: of a pod, and of a container whose runtime does not report it
-// (containerd before 1.7). The runtime makes a container's cgroup below its pod's, named by its id.
+// (containerd before 1.7). The runtime makes a container's cgroup below its pod's, named by its id, or with the driver
+// systemd as a scope that is named by the runtime, too.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LinuxResources } from "../../../cri/runtime.ts";
@@ -15,6 +16,18 @@ export async function readLimits(
   path: string,
 ): Promise<LinuxResources | undefined> {
   return (await readVersion1(mount, path)) ?? (await readVersion2(mount, path));
+}
+
+/** Of a container below its pod's cgroup. */
+export async function readContainerLimits(
+  files: CgroupFiles,
+  podPath: string,
+  id: string,
+): Promise<LinuxResources | undefined> {
+  return (
+    (await readLimits(files, `${podPath}/${id}`)) ??
+    (await readLimits(files, `${podPath}/cri-containerd-${id}.scope`))
+  );
 }
 
 /** With the pages of files that the kernel could drop, as it counts against the limit. */

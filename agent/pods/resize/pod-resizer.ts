@@ -23,7 +23,7 @@ import type { RuntimePod } from "../runtime/runtime-pods.ts";
 import { isStaticPod } from "../shape/labels.ts";
 import { backOffKey, type BackOff } from "../../pacing/back-off.ts";
 import type { AllocatedResources } from "./allocated-resources.ts";
-import { readLimits } from "./container-cgroup.ts";
+import { readContainerLimits } from "./container-cgroup.ts";
 import {
   actualResources,
   amountIn,
@@ -185,7 +185,7 @@ export class PodResizer {
     const { runtime, cgroups, files } = this.#context;
     const { resources } = await runtime.containerStatus(id);
     return (
-      resources ?? (await readLimits(files, `${cgroups.podPath(pod)}/${id}`))
+      resources ?? (await readContainerLimits(files, cgroups.podPath(pod), id))
     );
   }
 

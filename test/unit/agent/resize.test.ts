@@ -3,7 +3,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pino from "pino";
 import { AllocatedResources } from "../../../agent/pods/resize/allocated-resources.ts";
-import { readLimits } from "../../../agent/pods/resize/container-cgroup.ts";
+import {
+  readContainerLimits,
+  readLimits,
+} from "../../../agent/pods/resize/container-cgroup.ts";
 import {
   actualResources,
   containerResize,
@@ -127,6 +130,24 @@ test("the weights of version 2 stand for all requests that round to them", async
     actualResources((await readLimits({ mount }, "pod/c"))!),
   ).toMatchObject({ cpuLimitMillis: 500, memoryLimitBytes: 1_048_576 });
   expect(await readLimits({ mount }, "pod/none")).toBeUndefined();
+});
+
+test("a container's cgroup is found by its id, and as a scope of systemd", async () => {
+  const mount = directories();
+  const put = async (name: string, memory: number): Promise<void> => {
+    await mkdir(join(mount, "memory/pod", name), { recursive: true });
+    await mkdir(join(mount, "cpu/pod", name), { recursive: true });
+    const write = (file: string, value: number): Promise<void> =>
+      writeFile(join(mount, file), `${value}\n`);
+    await write(`cpu/pod/${name}/cpu.shares`, 102);
+    await write(`memory/pod/${name}/memory.limit_in_bytes`, memory);
+  };
+  await put("a", 1_048_576);
+  await put("cri-containerd-b.scope", 2_097_152);
+  const read = (id: string) => readContainerLimits({ mount }, "pod", id);
+  expect(await read("a")).toMatchObject({ memoryLimitBytes: 1_048_576 });
+  expect(await read("b")).toMatchObject({ memoryLimitBytes: 2_097_152 });
+  expect(await read("c")).toBeUndefined();
 });
 
 test("what was given is there after a restart; a damaged file counts as none", async () => {
