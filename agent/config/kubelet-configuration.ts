@@ -1,4 +1,4 @@
-// The configuration as the reference's KubeletConfiguration, for /configz.
+// The agent's settings as the reference's KubeletConfiguration, for /configz, which shows the program's options below them.
 import { formatDuration } from "../../api/duration.ts";
 import type { AgentConfig } from "./agent-config.ts";
 
@@ -64,7 +64,6 @@ export function kubeletConfiguration(config: AgentConfig): object {
       config.evictionPressureTransitionPeriodMs,
     ),
     podLogsDir: config.podLogsDirectory,
-    containerLogMaxSize: String(config.containerLogMaxSizeBytes),
     containerLogMaxFiles: config.containerLogMaxFiles,
     containerLogMaxWorkers: config.containerLogMaxWorkers,
     containerLogMonitorInterval: duration(config.containerLogMonitorIntervalMs),

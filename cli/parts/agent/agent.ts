@@ -38,6 +38,7 @@ import type { CertificateMetrics } from "../../../agent/metrics/certificate-metr
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig, checkAgentOptions } from "./agent-config.ts";
+import { shownConfiguration } from "./shown-configuration.ts";
 import { setVerbosity } from "../../logging.ts";
 import { createAgentTracing } from "./agent-tracing.ts";
 import { emulatedVersionOf } from "../api/emulated-version.ts";
@@ -232,7 +233,15 @@ export async function openAgentPorts(
       "everybody who reaches the node agent's port may run commands in pods: set --client-ca-file and --anonymous-auth=false, or --authorization-mode=Webhook",
     );
   const server = createAgentServer({
-    view,
+    view: {
+      ...view,
+      config: () =>
+        shownConfiguration({
+          ...{ values, settings: view.config() },
+          address: addresses.address,
+          inCluster: cluster !== undefined,
+        }),
+    },
     logger: options.logger.child({ part: "agent-server" }),
     clock,
     tls: servingTls(options, cluster?.ca),

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { readAgentOptions } from "../../../cli/agent.ts";
 import { checkAgentOptions } from "../../../cli/parts/agent/agent-config.ts";
+import { shownConfiguration } from "../../../cli/parts/agent/shown-configuration.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const temp = useTempDirectories();
@@ -120,4 +121,75 @@ test("the directory of pods' logs", async () => {
     await expect(of(`podLogsDir: ${value}\n`)).rejects.toThrow(
       `podLogsDir "${value}" ${fault}`,
     );
+});
+
+test("what is in force reads as a KubeletConfiguration, without secrets", async () => {
+  const values = await read(
+    {
+      "kubelet.yaml": `${head}maxPods: 10
+staticPodURLHeader: {Authorization: [Bearer secret]}
+shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 30}]
+reservedMemory: [{numaNode: 1, limits: {memory: 1Gi, hugepages-2Mi: 2Mi}}]
+featureGates: {KubeletPodResourcesGet: true, AllAlpha: false}
+evictionHard: {memory.available: 5%}
+imageMaximumGCAge: 90s
+authentication: {x509: {clientCAFile: /ca.crt}, webhook: {cacheTTL: 1m30s}}
+logging: {verbosity: 3}
+`,
+    },
+    "--address=192.0.2.1",
+  );
+  const shown = (inCluster: boolean) =>
+    shownConfiguration({
+      ...{ values, inCluster, address: "127.0.0.1" },
+      settings: { kind: "KubeletConfiguration", maxPods: 11 },
+    });
+  expect(shown(false)).toMatchObject({
+    kind: "KubeletConfiguration",
+    maxPods: 11,
+    address: "127.0.0.1",
+    healthzPort: 10248,
+    syncFrequency: "1m0s",
+    imageMaximumGCAge: "1m30s",
+    containerLogMaxSize: "10Mi",
+    enforceNodeAllocatable: ["pods"],
+    evictionHard: { "memory.available": "5%" },
+    featureGates: { KubeletPodResourcesGet: true, AllAlpha: false },
+    shutdownGracePeriod: "0s",
+    shutdownGracePeriodByPodPriority: [
+      { priority: 1000, shutdownGracePeriodSeconds: 30 },
+    ],
+    reservedMemory: [
+      { numaNode: 1, limits: { memory: "1Gi", "hugepages-2Mi": "2Mi" } },
+    ],
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true, cacheTTL: "1m30s" },
+      x509: { clientCAFile: "/ca.crt" },
+    },
+    authorization: { mode: "Webhook" },
+    logging: { verbosity: 3, flushFrequency: "5s" },
+  });
+  expect(JSON.stringify(shown(false))).not.toContain("secret");
+  expect(shown(true)).toMatchObject({
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true, cacheTTL: "1m30s" },
+    },
+    authorization: { mode: "Webhook" },
+  });
+});
+
+test("in a cluster the port is closed, whatever the options say", async () => {
+  const values = await read({});
+  const shown = (inCluster: boolean) =>
+    shownConfiguration({ values, inCluster, address: "::", settings: {} });
+  expect(shown(false)).toMatchObject({
+    authentication: { anonymous: { enabled: true } },
+    authorization: { mode: "AlwaysAllow" },
+  });
+  expect(shown(true)).toMatchObject({
+    authentication: { anonymous: { enabled: false } },
+    authorization: { mode: "Webhook" },
+  });
 });

@@ -1,0 +1,41 @@
+// What /configz shows: the options, over them what the agent made of them, and who may use the port.
+import { agentOptions } from "../../options/agent.ts";
+import { effectiveConfiguration } from "../../options/kubelet-configuration/effective-configuration.ts";
+import type { OptionValues } from "../../options/parse.ts";
+
+interface ShownOptions {
+  readonly values: OptionValues;
+  /** The agent's own. */
+  readonly settings: object;
+  /** That the port listens on. */
+  readonly address: string;
+  /** The cluster's own authentication and authorization hold, whatever the options say. */
+  readonly inCluster: boolean;
+}
+
+export function shownConfiguration({
+  values,
+  settings,
+  address,
+  inCluster,
+}: ShownOptions): object {
+  const shown = effectiveConfiguration(values, agentOptions);
+  // Not given, the runtime is found, or a private one.
+  if (!values.isSet("container-runtime-endpoint"))
+    delete shown["containerRuntimeEndpoint"];
+  const all = { ...shown, ...settings, address };
+  if (!inCluster) return all;
+  const { authentication, authorization } = shown as Record<
+    string,
+    Record<string, object>
+  >;
+  return {
+    ...all,
+    authentication: {
+      ...authentication,
+      anonymous: { enabled: false },
+      webhook: { ...authentication?.["webhook"], enabled: true },
+    },
+    authorization: { ...authorization, mode: "Webhook" },
+  };
+}
