@@ -74,6 +74,11 @@ export class Counters extends SeriesByLabels<{ count: number }> {
     if (series) series.count += by;
   }
 
+  /** That of these values, for who counts it often. Undefined: there are too many already. */
+  at(...values: readonly string[]): { count: number } | undefined {
+    return this.of(values);
+  }
+
   /** Of a gauge. */
   set(to: number, ...values: readonly string[]): void {
     const series = this.of(values);

@@ -7,69 +7,73 @@ import type {
   AccessDecision,
   Authorizer,
 } from "../../api/contracts.ts";
-import { Family, type Labels } from "../../api/metrics/family.ts";
-import { Histogram } from "../../api/metrics/histogram.ts";
+import {
+  Counters,
+  Histograms,
+  usualSeconds,
+} from "../../api/metrics/counted.ts";
+import type { Family } from "../../api/metrics/family.ts";
 
 /** How a call of a webhook ended. */
 export type CallResult = "success" | "error" | "timeout";
 
-const maxRows = 1000;
-const conditionBounds = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
-const callBounds = [
-  ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25],
-  ...[0.5, 1, 2.5, 5, 10],
-];
 const prefix = "apiserver_authorization";
 
-/** Rows by their labels; undefined: there are as many as there may be. */
-class Rows<Row> {
-  readonly #rows = new Map<string, { labels: Labels; row: Row }>();
-
-  constructor(private readonly create: () => Row) {}
-
-  of(labels: Labels): Row | undefined {
-    const key = JSON.stringify(labels);
-    const known = this.#rows.get(key);
-    if (known) return known.row;
-    if (this.#rows.size >= maxRows) return undefined;
-    const row = this.create();
-    this.#rows.set(key, { labels, row });
-    return row;
-  }
-
-  each(visit: (labels: Labels, row: Row) => void): void {
-    for (const { labels, row } of this.#rows.values()) visit(labels, row);
-  }
-}
-
-interface Count {
-  value: number;
-}
-
-const counts = (): Rows<Count> => new Rows<Count>(() => ({ value: 0 }));
-
-function counted(rows: Rows<Count>, name: string, help: string): Family {
-  const family = new Family(`${prefix}_${name}`, "counter", help);
-  rows.each((labels, { value }) => family.add(labels, value));
-  return family;
-}
-
-function timed(rows: Rows<Histogram>, name: string, help: string): Family {
-  const family = new Family(`${prefix}_${name}`, "histogram", help);
-  rows.each((labels, seconds) => family.addHistogram(labels, seconds));
-  return family;
-}
-
 export class AuthorizationMetrics {
-  readonly #decisions = counts();
-  readonly #conditionErrors = counts();
-  readonly #exclusions = counts();
-  readonly #conditionSeconds = new Rows(() => new Histogram(conditionBounds));
-  readonly #calls = counts();
-  readonly #failOpens = counts();
-  readonly #callSeconds = new Rows(() => new Histogram(callBounds));
-  readonly #reloads = counts();
-  readonly #reloadTimes = counts();
+  readonly #decisions = new Counters({
+    name: `${prefix}_decisions_total`,
+    help: "Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision.",
+    labels: ["type", "name", "decision"],
+  });
+  readonly #conditionErrors = new Counters({
+    name: `${prefix}_match_condition_evaluation_errors_total`,
+    help: "Total number of errors when an authorization webhook encounters a match condition error split by authorizer type and name.",
+    labels: ["type", "name"],
+  });
+  readonly #conditionSeconds = new Histograms(
+    {
+      name: `${prefix}_match_condition_evaluation_seconds`,
+      help: "Authorization match condition evaluation time in seconds, split by authorizer type and name.",
+      labels: ["type", "name"],
+    },
+    [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  );
+  readonly #exclusions = new Counters({
+    name: `${prefix}_match_condition_exclusions_total`,
+    help: "Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.",
+    labels: ["type", "name"],
+  });
+  readonly #callSeconds = new Histograms(
+    {
+      name: `${prefix}_webhook_duration_seconds`,
+      help: "Request latency in seconds.",
+      labels: ["name", "result"],
+    },
+    usualSeconds,
+  );
+  readonly #failOpens = new Counters({
+    name: `${prefix}_webhook_evaluations_fail_open_total`,
+    help: "NoOpinion results due to webhook timeout or error.",
+    labels: ["name", "result"],
+  });
+  readonly #calls = new Counters({
+    name: `${prefix}_webhook_evaluations_total`,
+    help: "Round-trips to authorization webhooks.",
+    labels: ["name", "result"],
+  });
+  readonly #reloads = new Counters({
+    name: `${prefix}_config_controller_automatic_reloads_total`,
+    help: "Total number of automatic reloads of authorization configuration split by status and apiserver identity.",
+    labels: ["status", "apiserver_id_hash"],
+  });
+  readonly #reloadTimes = new Counters(
+    {
+      name: `${prefix}_config_controller_automatic_reload_last_timestamp_seconds`,
+      help: "Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.",
+      labels: ["status", "apiserver_id_hash"],
+    },
+    "gauge",
+  );
   readonly #serverHash: string;
 
   /** @param serverId of the API server */
@@ -81,15 +85,24 @@ export class AuthorizationMetrics {
   /** The same authorizer; what it allows and denies is counted. */
   counting(type: string, name: string, authorizer: Authorizer): Authorizer {
     // Looked up once: every request is counted.
-    const rows: { allow?: Count | undefined; deny?: Count | undefined } = {};
+    const rows: Partial<Record<"allow" | "deny", { count: number }>> = {};
+    const row = (
+      decision: "allow" | "deny",
+      shown: string,
+    ): { count: number } | undefined => {
+      const known = rows[decision] ?? this.#decisions.at(type, name, shown);
+      if (known) rows[decision] = known;
+      return known;
+    };
     const count = (answer: AccessDecision): AccessDecision => {
-      if (answer.decision === "allow")
-        rows.allow ??= this.#decisions.of({ type, name, decision: "allowed" });
-      if (answer.decision === "deny")
-        rows.deny ??= this.#decisions.of({ type, name, decision: "denied" });
-      const row =
-        answer.decision === "no-opinion" ? undefined : rows[answer.decision];
-      if (row) row.value++;
+      const { decision } = answer;
+      if (decision !== "no-opinion") {
+        const counted = row(
+          decision,
+          decision === "allow" ? "allowed" : "denied",
+        );
+        if (counted) counted.count++;
+      }
       return answer;
     };
     return {
@@ -106,83 +119,38 @@ export class AuthorizationMetrics {
     seconds: number,
     result: { readonly failed: boolean; readonly excluded: boolean },
   ): void {
-    const labels = { type: "Webhook", name };
-    this.#conditionSeconds.of(labels)?.observe(seconds);
-    const errors = result.failed && this.#conditionErrors.of(labels);
-    if (errors) errors.value++;
-    const exclusions = result.excluded && this.#exclusions.of(labels);
-    if (exclusions) exclusions.value++;
+    const labels = ["Webhook", name] as const;
+    this.#conditionSeconds.observe(seconds, ...labels);
+    if (result.failed) this.#conditionErrors.count(...labels);
+    if (result.excluded) this.#exclusions.count(...labels);
   }
 
   called(name: string, result: CallResult, seconds: number): void {
-    const row = this.#calls.of({ name, result });
-    if (row) row.value++;
-    this.#callSeconds.of({ name, result })?.observe(seconds);
+    this.#calls.count(name, result);
+    this.#callSeconds.observe(seconds, name, result);
   }
 
   /** A webhook that gave no answer counts as one without an opinion. */
   failedOpen(name: string, result: CallResult): void {
-    const row = this.#failOpens.of({ name, result });
-    if (row) row.value++;
+    this.#failOpens.count(name, result);
   }
 
   reloaded(status: "success" | "failure", nowMs: number): void {
-    const labels = { status, apiserver_id_hash: this.#serverHash };
-    const row = this.#reloads.of(labels);
-    if (row) row.value++;
-    const time = this.#reloadTimes.of(labels);
-    if (time) time.value = nowMs / 1000;
+    this.#reloads.count(status, this.#serverHash);
+    this.#reloadTimes.set(nowMs / 1000, status, this.#serverHash);
   }
 
   families(): Family[] {
-    const times = new Family(
-      `${prefix}_config_controller_automatic_reload_last_timestamp_seconds`,
-      "gauge",
-      "Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.",
-    );
-    this.#reloadTimes.each((labels, { value }) => times.add(labels, value));
     return [
-      counted(
-        this.#decisions,
-        "decisions_total",
-        "Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision.",
-      ),
-      counted(
-        this.#conditionErrors,
-        "match_condition_evaluation_errors_total",
-        "Total number of errors when an authorization webhook encounters a match condition error split by authorizer type and name.",
-      ),
-      timed(
-        this.#conditionSeconds,
-        "match_condition_evaluation_seconds",
-        "Authorization match condition evaluation time in seconds, split by authorizer type and name.",
-      ),
-      counted(
-        this.#exclusions,
-        "match_condition_exclusions_total",
-        "Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.",
-      ),
-      timed(
-        this.#callSeconds,
-        "webhook_duration_seconds",
-        "Request latency in seconds.",
-      ),
-      counted(
-        this.#failOpens,
-        "webhook_evaluations_fail_open_total",
-        "NoOpinion results due to webhook timeout or error.",
-      ),
-      counted(
-        this.#calls,
-        "webhook_evaluations_total",
-        "Round-trips to authorization webhooks.",
-      ),
-      counted(
-        this.#reloads,
-        "config_controller_automatic_reloads_total",
-        "Total number of automatic reloads of authorization configuration split by status and apiserver identity.",
-      ),
-      times,
-    ];
+      this.#decisions,
+      this.#conditionErrors,
+      this.#conditionSeconds,
+      this.#exclusions,
+      this.#callSeconds,
+      this.#failOpens,
+      this.#calls,
+      this.#reloads,
+      this.#reloadTimes,
+    ].map((each) => each.family());
   }
 }

@@ -2,21 +2,46 @@
 // reloads of the configuration. Names of keys come from configurations that change, so rows are bounded: later ones are not
 // counted.
 import { qualifiedResource } from "../../api/object.ts";
-import { Family, type Labels } from "../../api/metrics/family.ts";
-import { Histogram } from "../../api/metrics/histogram.ts";
+import {
+  Counters,
+  exponentialBounds,
+  Histograms,
+} from "../../api/metrics/counted.ts";
+import { Family } from "../../api/metrics/family.ts";
 import type { ValuePlace } from "../registry/value-seal.ts";
 import { hashOf, KmsMetrics } from "./kms/kms-metrics.ts";
 
 type Direction = "from_storage" | "to_storage";
 
-const maxRows = 1000;
-const secondsBounds = Array.from({ length: 25 }, (_, at) => 5e-6 * 2 ** at);
 const reloadPrefix = "apiserver_encryption_config_controller_automatic_reload";
 
 export class EncryptionMetrics {
-  readonly #operations = new Map<string, { labels: Labels; count: number }>();
-  readonly #seconds = new Map<string, { labels: Labels; row: Histogram }>();
-  readonly #reloads = new Map<string, { count: number; seconds: number }>();
+  readonly #operations = new Counters({
+    name: "apiserver_storage_transformation_operations_total",
+    help: "Total number of transformations of stored values split by resource, direction, prefix of the transformer and status.",
+    labels: ["resource", "transformation_type", "transformer_prefix", "status"],
+  });
+  readonly #seconds = new Histograms(
+    {
+      name: "apiserver_storage_transformation_duration_seconds",
+      help: "Latencies in seconds of value transformation operations.",
+      labels: ["transformation_type", "transformer_prefix"],
+    },
+    exponentialBounds(5e-6, 2, 25),
+  );
+  readonly #reloads = new Counters({
+    name: `${reloadPrefix}s_total`,
+    help: "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
+    labels: ["status", "apiserver_id_hash"],
+  });
+  readonly #reloadTimes = new Counters(
+    {
+      name: `${reloadPrefix}_last_timestamp_seconds`,
+      help: "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
+      labels: ["status", "apiserver_id_hash"],
+    },
+    "gauge",
+  );
   readonly #serverHash: string;
   #configHash: string | undefined;
   readonly kms: KmsMetrics;
@@ -41,66 +66,17 @@ export class EncryptionMetrics {
     began: number,
   ): void {
     const name = qualifiedResource({ group, resource });
-    const key = `${name} ${type} ${status} ${prefix}`;
-    let row = this.#operations.get(key);
-    if (!row && this.#operations.size < maxRows) {
-      const labels = {
-        ...{ resource: name, transformation_type: type },
-        ...{ transformer_prefix: prefix, status },
-      };
-      this.#operations.set(key, (row = { labels, count: 0 }));
-    }
-    if (row) row.count++;
-    if (status === "OK")
-      this.#timed(type, prefix, (performance.now() - began) / 1000);
-  }
-
-  #timed(type: Direction, prefix: string, seconds: number): void {
-    const key = `${type} ${prefix}`;
-    let timed = this.#seconds.get(key);
-    if (!timed && this.#seconds.size < maxRows) {
-      const labels = { transformation_type: type, transformer_prefix: prefix };
-      const row = new Histogram(secondsBounds);
-      this.#seconds.set(key, (timed = { labels, row }));
-    }
-    timed?.row.observe(seconds);
+    this.#operations.count(name, type, prefix, status);
+    const seconds = (performance.now() - began) / 1000;
+    if (status === "OK") this.#seconds.observe(seconds, type, prefix);
   }
 
   reloaded(status: "success" | "failure", nowMs: number): void {
-    const count = (this.#reloads.get(status)?.count ?? 0) + 1;
-    this.#reloads.set(status, { count, seconds: nowMs / 1000 });
+    this.#reloads.count(status, this.#serverHash);
+    this.#reloadTimes.set(nowMs / 1000, status, this.#serverHash);
   }
 
   families(): Family[] {
-    const operations = new Family(
-      "apiserver_storage_transformation_operations_total",
-      "counter",
-      "Total number of transformations of stored values split by resource, direction, prefix of the transformer and status.",
-    );
-    for (const { labels, count } of this.#operations.values())
-      operations.add(labels, count);
-    const seconds = new Family(
-      "apiserver_storage_transformation_duration_seconds",
-      "histogram",
-      "Latencies in seconds of value transformation operations.",
-    );
-    for (const { labels, row } of this.#seconds.values())
-      seconds.addHistogram(labels, row);
-    const reloads = new Family(
-      `${reloadPrefix}s_total`,
-      "counter",
-      "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
-    );
-    const times = new Family(
-      `${reloadPrefix}_last_timestamp_seconds`,
-      "gauge",
-      "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
-    );
-    for (const [status, reload] of this.#reloads) {
-      const labels = { status, apiserver_id_hash: this.#serverHash };
-      reloads.add(labels, reload.count);
-      times.add(labels, reload.seconds);
-    }
     const applied = new Family(
       "apiserver_encryption_config_controller_last_config_info",
       "gauge",
@@ -112,7 +88,11 @@ export class EncryptionMetrics {
         1,
       );
     return [
-      ...[operations, seconds, reloads, times, applied],
+      this.#operations.family(),
+      this.#seconds.family(),
+      this.#reloads.family(),
+      this.#reloadTimes.family(),
+      applied,
       ...this.kms.families(),
     ];
   }

@@ -1,6 +1,6 @@
 // The metrics of calls of admission webhooks, with the reference's names. Label values are bounded by the configurations.
-import { Family, type Labels } from "../../../api/metrics/family.ts";
-import { Histogram } from "../../../api/metrics/histogram.ts";
+import { Counters, Histograms } from "../../../api/metrics/counted.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import { MatchConditionMetrics } from "../expressions/match-condition-metrics.ts";
 
 export type Step = "admit" | "validating";
@@ -14,57 +14,35 @@ interface Call {
   readonly operation: string;
 }
 
-const bounds = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 /** Larger codes are counted as this one. */
 const largestCode = 600;
-
-interface Series {
-  readonly labels: Labels;
-  count: number;
-}
-
-class Counter {
-  readonly #series = new Map<string, Series>();
-
-  constructor(
-    private readonly name: string,
-    private readonly help: string,
-  ) {}
-
-  add(labels: Labels): void {
-    const key = JSON.stringify(labels);
-    const known = this.#series.get(key);
-    if (known) known.count++;
-    else this.#series.set(key, { labels, count: 1 });
-  }
-
-  family(): Family {
-    const family = new Family(this.name, "counter", this.help);
-    for (const { labels, count } of this.#series.values())
-      family.add(labels, count);
-    return family;
-  }
-}
 
 const prefix = "apiserver_admission_webhook";
 
 export class WebhookMetrics {
-  readonly #durations = new Map<
-    string,
-    { readonly labels: Labels; readonly histogram: Histogram }
-  >();
-  readonly #requests = new Counter(
-    `${prefix}_request_total`,
-    "Admission webhook request total, identified by name and broken out for each admission type (validating or admit) and operation.",
+  readonly #durations = new Histograms(
+    {
+      name: `${prefix}_admission_duration_seconds`,
+      help: "Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
+      labels: ["name", "type", "operation", "rejected"],
+    },
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
   );
-  readonly #rejections = new Counter(
-    `${prefix}_rejection_count`,
-    "Admission webhook rejection count, identified by name and broken out for each admission type (validating or admit) and operation.",
-  );
-  readonly #failedOpen = new Counter(
-    `${prefix}_fail_open_count`,
-    "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
-  );
+  readonly #requests = new Counters({
+    name: `${prefix}_request_total`,
+    help: "Admission webhook request total, identified by name and broken out for each admission type (validating or admit) and operation.",
+    labels: ["name", "type", "operation", "code", "rejected"],
+  });
+  readonly #rejections = new Counters({
+    name: `${prefix}_rejection_count`,
+    help: "Admission webhook rejection count, identified by name and broken out for each admission type (validating or admit) and operation.",
+    labels: ["name", "type", "operation", "error_type", "rejection_code"],
+  });
+  readonly #failedOpen = new Counters({
+    name: `${prefix}_fail_open_count`,
+    help: "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
+    labels: ["name", "type"],
+  });
 
   /** @param conditions those of policies are counted with them */
   constructor(readonly conditions = new MatchConditionMetrics()) {}
@@ -77,22 +55,9 @@ export class WebhookMetrics {
       rejected,
     }: { seconds: number; code: number; rejected: boolean },
   ): void {
-    const labels = { name, type: step, operation, rejected: String(rejected) };
-    const key = JSON.stringify(labels);
-    let known = this.#durations.get(key);
-    if (!known)
-      this.#durations.set(
-        key,
-        (known = { labels, histogram: new Histogram(bounds) }),
-      );
-    known.histogram.observe(seconds);
-    this.#requests.add({
-      name,
-      type: step,
-      operation,
-      code: codeText(code),
-      rejected: labels.rejected,
-    });
+    const refused = String(rejected);
+    this.#durations.observe(seconds, name, step, operation, refused);
+    this.#requests.count(name, step, operation, codeText(code), refused);
   }
 
   rejected(
@@ -100,30 +65,17 @@ export class WebhookMetrics {
     by: RejectedBy,
     code: number,
   ): void {
-    this.#rejections.add({
-      name,
-      type: step,
-      operation,
-      error_type: by,
-      rejection_code: codeText(code),
-    });
+    this.#rejections.count(name, step, operation, by, codeText(code));
   }
 
   failedOpen({ name, step }: Call): void {
-    this.#failedOpen.add({ name, type: step });
+    this.#failedOpen.count(name, step);
   }
 
   families(): Family[] {
-    const durations = new Family(
-      `${prefix}_admission_duration_seconds`,
-      "histogram",
-      "Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
-    );
-    for (const { labels, histogram } of this.#durations.values())
-      durations.addHistogram(labels, histogram);
     return [
       ...this.conditions.families(),
-      durations,
+      this.#durations.family(),
       this.#failedOpen.family(),
       this.#rejections.family(),
       this.#requests.family(),
