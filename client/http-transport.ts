@@ -244,7 +244,7 @@ class UndiciTransport implements HttpTransport {
     return headers;
   }
 
-  #began(method: string): ((code: number | undefined) => void) | undefined {
+  #began(method: string): ReturnType<ClientMetrics["began"]> | undefined {
     return this.options.metrics?.began(method, this.#host);
   }
 
@@ -277,14 +277,8 @@ class UndiciTransport implements HttpTransport {
         status = response.statusCode;
         answered = response.headers;
         bytes = Buffer.from(await response.body.arrayBuffer());
-        ended?.(status);
         const sentBytes = body ? Buffer.byteLength(body.bytes) : 0;
-        this.options.metrics?.exchanged(
-          method,
-          this.#host,
-          sentBytes,
-          bytes.length,
-        );
+        ended?.(status, sentBytes, bytes.length);
       } catch (error) {
         ended?.(undefined);
         if (error instanceof TransportError) throw error;

@@ -1,7 +1,7 @@
 // How long lists took that were asked for as the beginning of a watch, with the reference's name.
 import { Histograms } from "../../api/metrics/counted.ts";
 import type { Family } from "../../api/metrics/family.ts";
-import type { Call } from "./call.ts";
+import type { GroupVersionResource } from "../../api/object.ts";
 
 export class ListStreams {
   readonly #took = new Histograms(
@@ -14,15 +14,15 @@ export class ListStreams {
   );
 
   /** All initial events have gone out. @param startMs of performance.now() */
-  sent({ endpoint, namespace }: Call, startMs: number): void {
-    const { group, version, resource } = endpoint.info;
+  sent(of: GroupVersionResource, namespace: string, startMs: number): void {
+    const { group, version, resource } = of;
     const scope = namespace === "" ? "cluster" : "namespace";
     const seconds = (performance.now() - startMs) / 1000;
     this.#took.observe(seconds, group, version, resource, scope);
   }
 
   /** The resource is gone. */
-  forget(of: Pick<Call["endpoint"]["info"], "group" | "resource">): void {
+  forget(of: Pick<GroupVersionResource, "group" | "resource">): void {
     this.#took.forget(
       ({ group, resource }) => group === of.group && resource === of.resource,
     );

@@ -105,7 +105,11 @@ export class WatchServing {
     const sending = response.attach(stream);
     if (isTrue(call.query.get("sendInitialEvents")))
       void Promise.resolve(sending).then(() =>
-        this.options.registry.listStreams.sent(call, startMs),
+        this.options.registry.listStreams.sent(
+          call.endpoint.info,
+          call.namespace,
+          startMs,
+        ),
       );
     if (sending) await this.#whileInitial(sending);
   }

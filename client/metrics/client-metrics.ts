@@ -57,31 +57,33 @@ export class ClientMetrics {
     labels: ["code", ...ofRequest],
   });
 
-  /** A request begins; the returned function ends it. @param code undefined: there was no answer */
-  began(method: string, host: string): (code: number | undefined) => void {
+  /**
+   * A request begins; the returned function ends it. @param code undefined: there was no answer @param sentBytes of the
+   * bodies, where there are any
+   */
+  began(
+    method: string,
+    host: string,
+  ): (
+    code: number | undefined,
+    sentBytes?: number,
+    receivedBytes?: number,
+  ) => void {
     const startMs = performance.now();
-    return (code) => {
+    return (code, sentBytes, receivedBytes) => {
       const seconds = (performance.now() - startMs) / 1000;
       const shown = code === undefined ? noAnswer : String(code);
       this.#requests.count(shown, method, host);
       this.#durations.observe(seconds, method, host);
+      if (sentBytes !== undefined) this.#sent.observe(sentBytes, method, host);
+      if (receivedBytes !== undefined)
+        this.#received.observe(receivedBytes, method, host);
     };
   }
 
   /** A request had to wait, or not, for its turn under a limit. */
   waited(method: string, host: string, ms: number): void {
     this.#waits.observe(ms / 1000, method, host);
-  }
-
-  /** Bytes of both bodies. */
-  exchanged(
-    method: string,
-    host: string,
-    sentBytes: number,
-    receivedBytes: number,
-  ): void {
-    this.#sent.observe(sentBytes, method, host);
-    this.#received.observe(receivedBytes, method, host);
   }
 
   retried(code: number, method: string, host: string): void {
