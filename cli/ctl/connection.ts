@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { loadKubeconfig } from "../../client/kubeconfig.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { UsageError } from "../options/table.ts";
-import { optionDurationMs } from "../options/value.ts";
+import { optionDurationMs } from "../options/values/value.ts";
 import type { CtlConnection } from "./http.ts";
 
 const serverKubeconfig = "/etc/orbit/orbit.yaml";

@@ -1,6 +1,7 @@
 // Options of the network that several programs have: ranges of pod addresses for nodes, and the parts of a node's network.
 import { group, option } from "./build-table.ts";
 import type { OptionSpec, OptionTable } from "./table.ts";
+import { areRanges, isAddress } from "./values/checks.ts";
 
 /** Of the controller that gives nodes their ranges. */
 export const nodeIpamOptions: readonly OptionSpec[] = [
@@ -9,12 +10,14 @@ export const nodeIpamOptions: readonly OptionSpec[] = [
     "strings",
     "",
     "Ranges of pods; needs --allocate-node-cidrs.",
+    { check: areRanges },
   ),
   option(
     "service-cluster-ip-range",
     "strings",
     "",
     "Ranges of services; needs --allocate-node-cidrs.",
+    { check: areRanges },
   ),
   option(
     "allocate-node-cidrs",
@@ -133,6 +136,7 @@ export const ingressOptions: readonly OptionSpec[] = [
     "string",
     "",
     "Address that the ingress listens on; empty: all of the node.",
+    { check: isAddress },
   ),
   option(
     "ingress-trusted-proxies",
@@ -165,7 +169,7 @@ const nodeNetworkOptions = group(
     "string",
     "",
     "Range of pod addresses of a node without cluster.",
-    { file: "podCIDR" },
+    { check: areRanges, file: "podCIDR" },
   ),
   option(
     "node-network",
@@ -179,12 +183,14 @@ const nodeNetworkOptions = group(
     "strings",
     "",
     "Ranges of pod addresses of the whole cluster; empty: those of the nodes that are known.",
+    { check: areRanges },
   ),
   option(
     "service-cluster-ip-range",
     "strings",
     "",
     "Ranges of service addresses: those in them that no Service has are refused. Without an API server Services get theirs from them (10.43.0.0/16 when none is given).",
+    { check: areRanges },
   ),
   proxyModeOption,
   option("nodeport-addresses", "strings", "", "As that of `orbit server`."),

@@ -11,7 +11,7 @@ import {
   type Unbuilt,
 } from "./table.ts";
 import { asksForNothing, refusedText } from "./refusal.ts";
-import { mergeOptionValue, parseOptionValue } from "./value.ts";
+import { mergeOptionValue, parseOptionValue } from "./values/value.ts";
 
 /** What was read. Values are those given, else the configuration file's, else the defaults. */
 export class OptionValues {

@@ -1,7 +1,7 @@
 // What is refused because it restricts and does nothing yet: an option or a configuration file's field.
 import { isDeepStrictEqual } from "node:util";
 import type { OptionSpec, OptionValue } from "./table.ts";
-import { parseOptionValue } from "./value.ts";
+import { parseOptionValue } from "./values/value.ts";
 
 const isEmpty = (value: OptionValue): boolean =>
   value === "" ||

@@ -119,6 +119,7 @@ export const loggingOptions: OptionGroup = group(
     "duration",
     "5s",
     "Longest time between flushes; records are written at once here.",
+    { min: 0 },
   ),
   option("v", "int", "0", "Verbosity: 4 debug, 6 trace.", {
     short: "v",

@@ -1,5 +1,12 @@
 // Options of the agent about the node it registers, and about its own process.
 import { group, option } from "../build-table.ts";
+import {
+  areAddresses,
+  areNodeLabels,
+  isDomain,
+  isNodeAddress,
+  isNodeName,
+} from "../values/checks.ts";
 import type { OptionTable } from "../table.ts";
 
 export const agentNodeOptions: OptionTable = [
@@ -22,14 +29,18 @@ export const agentNodeOptions: OptionTable = [
       "string",
       "",
       "Name of the node; the host's name when unset.",
+      { check: isNodeName },
     ),
     option(
       "node-ip",
       "string",
       "",
       "Address of the node (or one of each family, comma-separated).",
+      { check: isNodeAddress },
     ),
-    option("node-labels", "map", "", "Labels the node registers with."),
+    option("node-labels", "map", "", "Labels the node registers with.", {
+      check: areNodeLabels,
+    }),
     option("register-node", "bool", "true", "Register with the API server.", {
       file: "registerNode",
     }),
@@ -91,9 +102,11 @@ export const agentNodeOptions: OptionTable = [
       { file: "resolvConf" },
     ),
     option("cluster-dns", "strings", "", "Addresses of DNS servers for pods.", {
+      check: areAddresses,
       file: "clusterDNS",
     }),
     option("cluster-domain", "string", "", "Domain of the cluster.", {
+      check: isDomain,
       file: "clusterDomain",
     }),
     option("max-pods", "int", "110", "Pods that may run.", {

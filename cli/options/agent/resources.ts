@@ -1,5 +1,6 @@
 // Options of the agent about the resources of the node and how pods share them.
 import { group, option } from "../build-table.ts";
+import { areReservations } from "../values/checks.ts";
 import type { OptionTable } from "../table.ts";
 
 export const agentResourceOptions: OptionTable = [
@@ -27,7 +28,7 @@ export const agentResourceOptions: OptionTable = [
       "duration",
       "10s",
       "Between reconciles.",
-      { file: "cpuManagerReconcilePeriod" },
+      { min: 0, file: "cpuManagerReconcilePeriod" },
     ),
     option("memory-manager-policy", "string", "None", "Pinned memory.", {
       values: ["None", "Static"],
@@ -79,12 +80,13 @@ export const agentResourceOptions: OptionTable = [
       "map",
       "",
       "Resources kept for the agent and runtime.",
-      { file: "kubeReserved" },
+      { check: areReservations, file: "kubeReserved" },
     ),
     option("kube-reserved-cgroup", "string", "", "Their cgroup.", {
       file: "kubeReservedCgroup",
     }),
     option("system-reserved", "map", "", "Resources kept for the system.", {
+      check: areReservations,
       file: "systemReserved",
     }),
     option("system-reserved-cgroup", "string", "", "Its cgroup.", {

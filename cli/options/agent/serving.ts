@@ -1,6 +1,7 @@
 // Options of the agent about where its pods come from, its ports, and who may use them.
 import { group, option } from "../build-table.ts";
 import { tlsVersions } from "../shared.ts";
+import { isAddress, isUrl } from "../values/checks.ts";
 import type { OptionTable } from "../table.ts";
 
 export const agentServingOptions: OptionTable = [
@@ -14,6 +15,7 @@ export const agentServingOptions: OptionTable = [
       { aliases: ["manifests"], file: "staticPodPath" },
     ),
     option("manifest-url", "string", "", "URL of static pods.", {
+      check: isUrl,
       file: "staticPodURL",
     }),
     option(
@@ -52,7 +54,7 @@ export const agentServingOptions: OptionTable = [
       "string",
       "0.0.0.0",
       "Address of the ports. When it is not given, the read-only port listens on 127.0.0.1, and so does the HTTPS port while anonymous requests may do everything.",
-      { file: "address" },
+      { check: isAddress, file: "address" },
     ),
     option("port", "int", "10250", "HTTPS port.", {
       min: 1,
@@ -76,7 +78,7 @@ export const agentServingOptions: OptionTable = [
       "string",
       "127.0.0.1",
       "Address of the health port.",
-      { file: "healthzBindAddress" },
+      { check: isAddress, file: "healthzBindAddress" },
     ),
     option("enable-server", "bool", "true", "Serve at all.", {
       file: "enableServer",
@@ -176,7 +178,7 @@ export const agentServingOptions: OptionTable = [
       "duration",
       "2m0s",
       "How long its answers are kept.",
-      { file: "authentication.webhook.cacheTTL" },
+      { min: 0, file: "authentication.webhook.cacheTTL" },
     ),
     option("authorization-mode", "string", "AlwaysAllow", "Who may do what.", {
       values: ["AlwaysAllow", "Webhook"],
@@ -187,14 +189,14 @@ export const agentServingOptions: OptionTable = [
       "duration",
       "5m0s",
       "How long allowed answers are kept.",
-      { file: "authorization.webhook.cacheAuthorizedTTL" },
+      { min: 0, file: "authorization.webhook.cacheAuthorizedTTL" },
     ),
     option(
       "authorization-webhook-cache-unauthorized-ttl",
       "duration",
       "30s",
       "How long denied answers are kept.",
-      { file: "authorization.webhook.cacheUnauthorizedTTL" },
+      { min: 0, file: "authorization.webhook.cacheUnauthorizedTTL" },
     ),
     option(
       "client-ca-file",

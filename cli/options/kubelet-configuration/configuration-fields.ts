@@ -8,7 +8,7 @@ import {
   type OptionSpec,
   type OptionTable,
 } from "../table.ts";
-import { parseOptionValue } from "../value.ts";
+import { parseOptionValue } from "../values/value.ts";
 
 interface ConfigurationField {
   readonly value: unknown;

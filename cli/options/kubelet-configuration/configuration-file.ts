@@ -16,7 +16,7 @@ import {
   type OptionTable,
   type OptionValue,
 } from "../table.ts";
-import { parseOptionValue } from "../value.ts";
+import { parseOptionValue } from "../values/value.ts";
 
 export interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;

@@ -236,11 +236,19 @@ export function checkAgentOptions(values: OptionValues): void {
   try {
     agentThresholds(resolveAgentConfig(agentConfig(values)));
   } catch (error) {
+    const given = evictionOptions.filter((name) => values.isSet(name));
     throw new UsageError(
-      `--eviction-hard, --eviction-soft, --eviction-soft-grace-period, --eviction-minimum-reclaim: ${(error as Error).message}`,
+      `${given.map((name) => `--${name}`).join(", ")}: ${(error as Error).message}`,
     );
   }
 }
+
+const evictionOptions = [
+  "eviction-hard",
+  "eviction-soft",
+  "eviction-soft-grace-period",
+  "eviction-minimum-reclaim",
+];
 
 /** What the reference refuses: the path is a part of metrics and of links. Node's normalize keeps a slash at the end. */
 function checkLogsDirectory(directory: string): void {

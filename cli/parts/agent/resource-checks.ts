@@ -6,7 +6,12 @@ import {
   type AgentGate,
 } from "../../../agent/config/feature-gates.ts";
 import { parseCpuPolicyOptions } from "../../../agent/resources/cpu/cpu-policy.ts";
-import { parseCpuList } from "../../../agent/resources/machine/cpu-list.ts";
+import {
+  formatCpuList,
+  parseCpuList,
+} from "../../../agent/resources/machine/cpu-list.ts";
+import { without } from "../../../agent/resources/machine/id-set.ts";
+import { readMachineTopology } from "../../../agent/resources/machine/machine-topology.ts";
 import { parseReservedMemory } from "../../../agent/resources/memory/reserved-memory.ts";
 import { parseTopologyOptions } from "../../../agent/resources/topology/topology-policy.ts";
 import type { AgentConfig } from "../../../agent/config/agent-config.ts";
@@ -25,7 +30,7 @@ export function checkResourceManagers(
   );
   named("reserved-memory", () => parseReservedMemory(config.reservedMemory));
   checkMemory(config);
-  named("reserved-cpus", () => parseCpuList(config.reservedCpus));
+  named("reserved-cpus", () => checkReservedCpus(config.reservedCpus));
   if (
     config.reservedCpus !== "" &&
     (config.systemReservedCgroup !== "" || config.kubeReservedCgroup !== "")
@@ -39,6 +44,17 @@ export function checkResourceManagers(
   )
     throw new UsageError(
       "--cpu-manager-policy-options: the none policy has no options",
+    );
+}
+
+/** The machine is read only where there is something to compare. */
+function checkReservedCpus(text: string): void {
+  const reserved = parseCpuList(text);
+  if (reserved.length === 0) return;
+  const online = readMachineTopology().cpus.map(({ id }) => id);
+  if (without(reserved, online).length > 0)
+    throw new Error(
+      `${text} is not a subset of online-cpus: ${formatCpuList(online)}`,
     );
 }
 

@@ -15,7 +15,7 @@ import {
   type OptionSpec,
   type OptionValue,
 } from "../../options/table.ts";
-import { parseOptionValue } from "../../options/value.ts";
+import { parseOptionValue } from "../../options/values/value.ts";
 import { ConfigurationSection } from "../configuration-section.ts";
 
 /** Fields without effect; a map belongs to its path as a whole. */

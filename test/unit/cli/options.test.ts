@@ -136,12 +136,75 @@ describe("parsing", () => {
     [agentOptions, ["--container-log-max-files=1"], /at least 2/],
     [agentOptions, ["--container-log-max-size=ten"], /amount/],
     [agentOptions, ["--node-labels=novalue"], /key=value/],
+    [agentOptions, ["--node-labels=a b=c"], /node-labels.*a b=c: name part/],
+    [
+      agentOptions,
+      ["--node-labels=node-role.kubernetes.io/x="],
+      /none that a node may set itself/,
+    ],
+    [agentOptions, ["--hostname-override=a b"], /hostname-override.*RFC 1123/],
+    [agentOptions, ["--node-ip=web"], /node-ip.*"web" must be a valid IP/],
+    [
+      agentOptions,
+      ["--node-ip=10.0.0.1,10.0.0.2"],
+      /node-ip.*one of each family/,
+    ],
+    [agentOptions, ["--cluster-dns=10.0.0.1,web"], /cluster-dns.*"web"/],
+    [agentOptions, ["--cluster-domain=not a domain"], /cluster-domain/],
+    [agentOptions, ["--manifest-url=ftp://a/b"], /manifest-url.*URL of http/],
+    [agentOptions, ["--address=web"], /"--address": must be a valid IP/],
+    [
+      agentOptions,
+      ["--healthz-bind-address=localhost"],
+      /healthz-bind-address.*valid IP/,
+    ],
+    [agentOptions, ["--pod-cidr=10.0.0.0"], /pod-cidr.*"10.0.0.0" must be/],
+    [agentOptions, ["--cluster-cidr=10.0.0.0/33"], /cluster-cidr/],
+    [
+      agentOptions,
+      ["--service-cluster-ip-range=nonsense"],
+      /service-cluster-ip-range/,
+    ],
+    [agentOptions, ["--ingress-bind-address=web"], /ingress-bind-address/],
+    [
+      agentOptions,
+      ["--kube-reserved=gold=1"],
+      /kube-reserved.*cannot reserve "gold"/,
+    ],
+    [
+      agentOptions,
+      ["--system-reserved=cpu=-1"],
+      /system-reserved.*"cpu" cannot be negative/,
+    ],
+    [
+      agentOptions,
+      ["--system-reserved=cpu=x"],
+      /system-reserved.*cpu=x: quant/,
+    ],
+    [
+      agentOptions,
+      ["--authentication-token-webhook-cache-ttl=-1s"],
+      /at least 0s/,
+    ],
+    [agentOptions, ["--cpu-manager-reconcile-period=-1s"], /at least 0s/],
     [patchOptions, ["-z"], /unknown shorthand flag: 'z' in -z/],
     [patchOptions, ["--type=other"], /one of json, merge, strategic/],
   ];
   test.each(bad)("refuses %#: %j", (table, argv, message) =>
     expect(() => parseOptions(table, argv)).toThrow(message),
   );
+
+  test("takes what nodes have", () => {
+    for (const argv of [
+      ["--node-ip=10.0.0.1,fd00::1", "--hostname-override=Node-1.example"],
+      ["--node-labels=a=b,example.com/c=,node.kubernetes.io/pool=x"],
+      ["--cluster-dns=10.43.0.10", "--cluster-domain=cluster.local."],
+      ["--pod-cidr=10.42.0.0/24,fd42::/64", "--address=::"],
+      ["--kube-reserved=cpu=100m,memory=1Gi,ephemeral-storage=1Gi,pid=100"],
+      ["--manifest-url=https://web/pods.yaml", "--healthz-bind-address="],
+    ])
+      expect(() => parseOptions(agentOptions, argv)).not.toThrow();
+  });
 
   test("tells which options do nothing", () => {
     expect(

@@ -16,7 +16,7 @@ import {
   type OptionSpec,
   type OptionTable,
 } from "../../../cli/options/table.ts";
-import { parseOptionValue } from "../../../cli/options/value.ts";
+import { parseOptionValue } from "../../../cli/options/values/value.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 /** Rows of docs/options.md that say `no effect yet`. A fall is recorded here; a rise is a mistake. */

@@ -1,6 +1,6 @@
 // From the text of an option to its value, with the limits of its table entry. Problems are UsageErrors that name the option.
-import { parseDurationMs } from "../../api/duration.ts";
-import { UsageError, type OptionSpec, type OptionValue } from "./table.ts";
+import { parseDurationMs } from "../../../api/duration.ts";
+import { UsageError, type OptionSpec, type OptionValue } from "../table.ts";
 
 /** Milliseconds of a duration as options write it: 5m0s, 1.5h, 100ms, 0. undefined when it is none. */
 export function optionDurationMs(text: string): number | undefined {
