@@ -100,7 +100,7 @@ case $CNI_NETNS in
 "") [ "$CNI_COMMAND" = DEL ] || exec "$ptp" ;;
 *) exec "$ptp" ;;
 esac
-return=$(printf '\r')
+return='${"\r"}'
 short=${"$"}{id%"${"$"}{id#????????}"}
 host=${pairLinkPrefix}$short
 index=$leases/by-container/$id-$name
@@ -243,7 +243,14 @@ route add ::/0 via $gateway6 dev $name"
   routes="$routes,{\"dst\":\"::/0\"}"
   forward /proc/sys/net/ipv6/conf/all/forwarding
 fi
-if ! text=$({ printf '%s\n' "$outside" | ip -batch - && deaf && printf '%s\n' "$inside" | ip -n "$namespace" -batch -; } 2>&1); then
+# Few forks: ip reads what the shell itself has put into a pipe, and the second one takes the subshell's place.
+if ! text=$({
+  ip -batch - <<OUTSIDE && deaf && exec ip -n "$namespace" -batch - <<INSIDE
+$outside
+OUTSIDE
+$inside
+INSIDE
+} 2>&1); then
   # Only what this call made: a link of that name may be another container's.
   case $text in *"File exists"*"-:1"*) ;; *) ip link del "$host" 2>/dev/null ;; esac
   release
