@@ -3,10 +3,32 @@
 // nothing; one that does not fit the value (an index into an object) gives nothing either.
 // Example: .status.conditions[?(@.type=="Ready")].status
 
-/** All values found, in order. */
-export type JsonPath = (root: unknown) => unknown[];
+/** All values found, in order; none when looking for them takes more visits than are left. */
+export type JsonPath = (root: unknown, visits?: Visits) => unknown[];
 
-type Step = (values: readonly unknown[], root: unknown) => unknown[];
+type Step = (
+  values: readonly unknown[],
+  root: unknown,
+  visits: Visits,
+) => unknown[];
+
+/** A few milliseconds. `..*..*..*` of a deep object would be every way down of three steps, and there is no end to it. */
+const maxVisits = 50_000;
+/** Filters in filters. */
+const maxDepth = 100;
+
+/** How many values may still be looked at; several paths can share it. */
+export class Visits {
+  #left = maxVisits;
+
+  /** Throws TooManyVisits. */
+  count(values: number): void {
+    this.#left -= values;
+    if (this.#left < 0) throw new TooManyVisits();
+  }
+}
+
+class TooManyVisits extends Error {}
 
 /** Undefined: the text is no path. `$` and `@` may lead it. */
 export function jsonPath(text: string): JsonPath | undefined {
@@ -14,7 +36,14 @@ export function jsonPath(text: string): JsonPath | undefined {
   try {
     const steps = reader.path();
     if (!reader.done) return undefined;
-    return (root) => run(steps, [root], root);
+    return (root, visits = new Visits()) => {
+      try {
+        return run(steps, [root], root, visits);
+      } catch (error) {
+        if (error instanceof TooManyVisits) return [];
+        throw error;
+      }
+    };
   } catch (error) {
     if (error instanceof BadPath) return undefined;
     throw error;
@@ -40,10 +69,12 @@ function run(
   steps: readonly Step[],
   values: unknown[],
   root: unknown,
+  visits: Visits,
 ): unknown[] {
   for (const step of steps) {
     if (values.length === 0) return values;
-    values = step(values, root);
+    visits.count(values.length);
+    values = step(values, root, visits);
   }
   return values;
 }
@@ -62,18 +93,21 @@ const fieldStep =
     return found;
   };
 
-const everyStep: Step = (values) =>
-  values.flatMap((value) =>
-    Array.isArray(value)
+const everyStep: Step = (values, _root, visits) =>
+  values.flatMap((value) => {
+    const found = Array.isArray(value)
       ? (value as unknown[])
       : isObject(value)
         ? Object.values(value)
-        : [],
-  );
+        : [];
+    visits.count(found.length);
+    return found;
+  });
 
-const depthStep: Step = (values) => {
+const depthStep: Step = (values, _root, visits) => {
   const found: unknown[] = [];
   const visit = (value: unknown): void => {
+    visits.count(1);
     found.push(value);
     if (typeof value === "object" && value !== null)
       for (const inner of Object.values(value)) visit(inner);
@@ -86,7 +120,7 @@ const depthStep: Step = (values) => {
 /** Go's rules: from the end when negative; nothing at all when a bound is outside. */
 const sliceStep =
   (from: number | undefined, to: number | undefined, by: number): Step =>
-  (values) =>
+  (values, _root, visits) =>
     values.flatMap((value) => {
       if (!Array.isArray(value)) return [];
       const list = value as unknown[];
@@ -95,6 +129,7 @@ const sliceStep =
       const start = bound(from ?? 0);
       const end = Math.min(bound(to ?? list.length), list.length);
       if (start < 0 || end < 0 || start > end) return [];
+      visits.count(end - start);
       return list.slice(start, end).filter((_, index) => index % by === 0);
     });
 
@@ -110,10 +145,13 @@ const indexStep =
 
 const unionStep =
   (steps: readonly Step[]): Step =>
-  (values, root) =>
-    steps.flatMap((step) => step(values, root));
+  (values, root, visits) =>
+    steps.flatMap((step) => {
+      visits.count(values.length);
+      return step(values, root, visits);
+    });
 
-type Operand = (value: unknown, root: unknown) => unknown[];
+type Operand = (value: unknown, root: unknown, visits: Visits) => unknown[];
 
 function compares(op: string, left: unknown, right: unknown): boolean {
   if (op === "==") return left === right;
@@ -136,13 +174,15 @@ function compares(op: string, left: unknown, right: unknown): boolean {
 
 const filterStep =
   (left: Operand, op: string | undefined, right: Operand | undefined): Step =>
-  (values, root) =>
+  (values, root, visits) =>
     values.flatMap((value) =>
       Array.isArray(value)
         ? (value as unknown[]).filter((item) => {
-            const [first] = left(item, root);
-            if (!op || !right) return left(item, root).length > 0;
-            const [second] = right(item, root);
+            visits.count(1);
+            const found = left(item, root, visits);
+            if (!op || !right) return found.length > 0;
+            const [first] = found;
+            const [second] = right(item, root, visits);
             return (
               first !== undefined &&
               second !== undefined &&
@@ -154,6 +194,7 @@ const filterStep =
 
 class Reader {
   #at = 0;
+  #depth = 0;
 
   constructor(private readonly text: string) {}
 
@@ -237,6 +278,13 @@ class Reader {
   }
 
   #filter(): Step {
+    if (++this.#depth > maxDepth) throw new BadPath();
+    const step = this.#comparison();
+    this.#depth--;
+    return step;
+  }
+
+  #comparison(): Step {
     const left = this.#operand();
     const op = this.#take(/\s*(?:==|!=|<=|>=|<|>)\s*/y)?.trim();
     if (op === undefined) return filterStep(left, undefined, undefined);
@@ -254,6 +302,7 @@ class Reader {
     const fromRoot = this.#next("$");
     if (!fromRoot && !this.#next("@")) throw new BadPath();
     const steps = this.path();
-    return (value, root) => run(steps, [fromRoot ? root : value], root);
+    return (value, root, visits) =>
+      run(steps, [fromRoot ? root : value], root, visits);
   }
 }

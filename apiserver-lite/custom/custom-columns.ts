@@ -3,9 +3,9 @@ import type { CustomResourceDefinitionVersion as Version } from "../../api/types
 import {
   jsonPath,
   jsonPathText,
+  Visits,
   type JsonPath,
 } from "../../api/objects/json-path.ts";
-import type { AnyObject } from "../../api/object.ts";
 import { formatAge } from "../printing/age.ts";
 import type { Cell, Printer } from "../printing/table.ts";
 
@@ -46,22 +46,20 @@ export function customColumns(version: Readonly<Version>): Printer {
         priority: column.priority ?? 0,
       })),
     ],
-    cells: (object, now) => [
-      object.metadata.name,
-      ...shown.map(({ column, path }) =>
-        cellOf(column.type, path, object, now),
-      ),
-    ],
+    cells: (object, now) => {
+      const visits = new Visits();
+      return [
+        object.metadata.name,
+        ...shown.map(({ column, path }) =>
+          cellOf(column.type, path(object, visits), now),
+        ),
+      ];
+    },
   };
 }
 
-function cellOf(
-  type: string,
-  path: JsonPath,
-  object: Readonly<AnyObject>,
-  now: number,
-): Cell {
-  const found = path(object);
+/** Of what the column's path has found. */
+function cellOf(type: string, found: readonly unknown[], now: number): Cell {
   if (found.length === 0) return null;
   const value = found[0];
   if (type === "string") return jsonPathText(value);

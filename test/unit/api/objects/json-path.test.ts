@@ -1,4 +1,8 @@
-import { jsonPath, jsonPathText } from "../../../../api/objects/json-path.ts";
+import {
+  jsonPath,
+  jsonPathText,
+  Visits,
+} from "../../../../api/objects/json-path.ts";
 
 const root = {
   metadata: { name: "a", labels: { "app.kubernetes.io/name": "x" } },
@@ -62,4 +66,44 @@ test.each<[unknown, string]>([
   [{ b: 1, a: ["x"] }, '{"a":["x"],"b":1}'],
 ])("%j as text", (value, text) => {
   expect(jsonPathText(value)).toBe(text);
+});
+
+describe("paths that find too much", () => {
+  const deep: Record<string, unknown> = {};
+  let innermost = deep;
+  for (let depth = 0; depth < 300; depth++)
+    innermost = innermost["a"] = {} as Record<string, unknown>;
+  const list = Array.from({ length: 1000 }, (_, index) => ({ index }));
+
+  const square = Array.from({ length: 300 }, () => list);
+
+  test.each<[string, unknown]>([
+    ["$..[*]..[*]..[*]", deep],
+    ["..a..a..a..a", deep],
+    ["..a..a..a..b", deep],
+    ["$[?(@..index)]", square],
+    ["$[?($[?($[?(@.b)])])]", list],
+    ["$[*][?($..index)]", square],
+    [`$${"[0,0,0,0]".repeat(40)}`, [[[[[[[[[[[[1]]]]]]]]]]]]],
+    [`$[${"*,".repeat(1000)}*]`, list],
+  ])("case %# finds nothing", (text, value) => {
+    expect(jsonPath(text)!(value)).toHaveLength(0);
+  });
+
+  test("several share what may be looked at", () => {
+    const visits = new Visits();
+    const all = jsonPath("$..index")!;
+    const root = { list };
+    const counts = Array.from({ length: 30 }, () => all(root, visits).length);
+    expect(counts[0]).toBe(1000);
+    expect(counts.at(-1)).toBe(0);
+    expect(all(root)).toHaveLength(1000);
+  });
+
+  test("filters within filters are read to a depth", () => {
+    const nested = (depth: number): string =>
+      `${"$[?(@".repeat(depth)}.a${")]".repeat(depth)}`.replaceAll("@$", "@");
+    expect(jsonPath(nested(20))).toBeDefined();
+    expect(jsonPath(nested(20_000))).toBeUndefined();
+  });
 });
