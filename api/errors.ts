@@ -175,6 +175,9 @@ export const errors = {
     new ApiError({ code: 415, reason: "UnsupportedMediaType", message }),
   tooLarge: (message: string): ApiError =>
     new ApiError({ code: 413, reason: "RequestEntityTooLarge", message }),
+  /** In the words of the reference, whose store refuses it: it gives no reason. */
+  tooLargeToStore: (): ApiError =>
+    new ApiError({ code: 500, message: "etcdserver: request is too large" }),
   expired: (message: string): ApiError =>
     new ApiError({ code: 410, reason: "Expired", message }),
   gone: (message: string): ApiError =>

@@ -3,10 +3,10 @@
 // thousand definitions without a request cost nothing at the start.
 import type { FieldError } from "../errors.ts";
 import type { JsonObject } from "../patch/json-value.ts";
-import { timed, type Steps } from "../queueing/steps.ts";
+import { finish, timed, type Steps } from "../queueing/steps.ts";
 import type { ObjectSchema } from "../schema.ts";
 import type { JSONSchemaProps } from "../types/apiextensions-v1.ts";
-import { setStructuralDefaults } from "./defaulting.ts";
+import { settingDefaults } from "./defaulting.ts";
 import { embeddedProblems, type MetadataCheck } from "./embedded.ts";
 import { duplicateProblems } from "./list-types.ts";
 import { objectSchemaOf, type KindNames } from "./object-schema.ts";
@@ -77,9 +77,21 @@ export class CustomSchema {
     ));
   }
 
-  /** Of an object that was sent, and of one that was stored before a default was added. Changes it in place. */
+  /**
+   * Of an object that was sent, and of one that was stored before a default was added. Changes it in place. Undefined:
+   * there are none; else the bytes of JSON that were added. Throws ApiError 500 for more than a store takes.
+   */
+  settingDefaults(object: object): Steps<number> | undefined {
+    const { structural } = this;
+    return structural.hasDefaultBelow
+      ? settingDefaults(object, structural)
+      : undefined;
+  }
+
+  /** The same at once. */
   setDefaults(object: object): void {
-    setStructuralDefaults(object, this.structural);
+    const steps = this.settingDefaults(object);
+    if (steps) finish(steps);
   }
 
   /**
@@ -102,8 +114,12 @@ export class CustomSchema {
         old && { value: old, schema: structural },
       )),
       ...ofScale,
-      ...embeddedProblems(object, structural, this.options.checkMetadata),
-      ...this.#duplicates(object, old),
+      ...(yield* embeddedProblems(
+        object,
+        structural,
+        this.options.checkMetadata,
+      )),
+      ...(yield* this.#duplicates(object, old)),
     ];
     return yield* this.#withRules(problems, object, old, warn);
   }
@@ -118,7 +134,7 @@ export class CustomSchema {
     const problems = [
       ...(yield* this.#statusProblems(object, old)),
       ...ofScale,
-      ...this.#duplicates(object, old),
+      ...(yield* this.#duplicates(object, old)),
     ];
     return yield* this.#withRules(problems, object, old, warn);
   }
@@ -164,14 +180,14 @@ export class CustomSchema {
   }
 
   /** Lists that had duplicates before may keep them. */
-  #duplicates(
+  *#duplicates(
     object: Readonly<JsonObject>,
     old: Readonly<JsonObject> | undefined,
-  ): FieldError[] {
-    const problems = duplicateProblems(object, this.structural);
+  ): Steps<FieldError[]> {
+    const problems = yield* duplicateProblems(object, this.structural);
     return problems.length > 0 &&
       old &&
-      duplicateProblems(old, this.structural).length > 0
+      (yield* duplicateProblems(old, this.structural)).length > 0
       ? []
       : problems;
   }

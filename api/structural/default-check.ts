@@ -108,7 +108,7 @@ class DefaultCheck {
       const { problem } = error;
       return [{ ...problem, field: `${field}.${problem.field}` }];
     }
-    const embedded = embeddedProblems(
+    const embedded = yield* embeddedProblems(
       value,
       schema,
       this.rules.checkMetadata,
@@ -125,7 +125,7 @@ class DefaultCheck {
     field: string,
     place: Place,
   ): Steps<FieldError[]> {
-    const why = this.#envelopeProblem(schema, place);
+    const why = yield* this.#envelopeProblem(schema, place);
     return why === undefined
       ? yield* this.#values(schema, field)
       : [
@@ -137,7 +137,10 @@ class DefaultCheck {
         ];
   }
 
-  #envelopeProblem(schema: Structural, place: Place): string | undefined {
+  *#envelopeProblem(
+    schema: Structural,
+    place: Place,
+  ): Steps<string | undefined> {
     let value: unknown = copyJson(schema.default);
     for (const step of [...place.steps].reverse())
       value = step === undefined ? [value] : { [step]: value };
@@ -153,11 +156,12 @@ class DefaultCheck {
       if (error instanceof EmbeddedMismatch) return error.message;
       throw error;
     }
-    const texts = embeddedProblems(
+    const found = yield* embeddedProblems(
       object,
       resource,
       this.rules.checkMetadata,
-    ).map((problem) => `${problem.field}: ${problem.detail}`);
+    );
+    const texts = found.map((problem) => `${problem.field}: ${problem.detail}`);
     return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
   }
 

@@ -4,6 +4,7 @@ import type { FieldError } from "../errors.ts";
 import { fieldErrors } from "../field-errors.ts";
 import { dns1035Problems } from "../names.ts";
 import { isJsonObject, type JsonObject } from "../patch/json-value.ts";
+import { Pace, type Steps } from "../queueing/steps.ts";
 import type { ObjectMeta } from "../types/meta-v1.ts";
 import { shownJson } from "./shown-value.ts";
 import type { Structural } from "./structural.ts";
@@ -11,34 +12,51 @@ import type { Structural } from "./structural.ts";
 /** The problems of metadata, with fields that begin with `metadata`; names are path segments, and may be missing. */
 export type MetadataCheck = (metadata: Readonly<ObjectMeta>) => FieldError[];
 
-export function embeddedProblems(
+/** Resources that are checked in one step. */
+const resourcesPerStep = 50;
+/** More are not noted. */
+const maxProblems = 1000;
+
+export function* embeddedProblems(
   value: unknown,
   schema: Structural,
   check: MetadataCheck,
   field = "",
-): FieldError[] {
+): Steps<FieldError[]> {
   if (!schema.hasEmbeddedBelow) return [];
-  const problems: FieldError[] = [];
-  if (Array.isArray(value)) {
-    const { items } = schema;
-    if (items?.hasEmbeddedBelow)
-      for (const [index, item] of (value as unknown[]).entries())
-        problems.push(
-          ...embeddedProblems(item, items, check, `${field}[${index}]`),
-        );
-    return problems;
+  const walk = new EmbeddedCheck(check);
+  yield* walk.visit(value, schema, field);
+  return walk.problems;
+}
+
+class EmbeddedCheck {
+  readonly problems: FieldError[] = [];
+  readonly #pace = new Pace(resourcesPerStep);
+
+  constructor(private readonly check: MetadataCheck) {}
+
+  *visit(value: unknown, schema: Structural, field: string): Steps<void> {
+    if (this.problems.length >= maxProblems) return;
+    if (this.#pace.isOver()) yield;
+    if (Array.isArray(value)) {
+      const { items } = schema;
+      if (items?.hasEmbeddedBelow)
+        for (const [index, item] of (value as unknown[]).entries())
+          yield* this.visit(item, items, `${field}[${index}]`);
+      return;
+    }
+    if (!isJsonObject(value)) return;
+    if (schema.embedded)
+      this.problems.push(...resourceProblems(value, this.check, field));
+    const { properties, values } = schema;
+    for (const name of Object.keys(value)) {
+      const named = properties?.get(name);
+      const below = named ?? values;
+      if (!below?.hasEmbeddedBelow) continue;
+      const path = named ? childOf(field, name) : `${field}[${name}]`;
+      yield* this.visit(value[name], below, path);
+    }
   }
-  if (!isJsonObject(value)) return problems;
-  if (schema.embedded) problems.push(...resourceProblems(value, check, field));
-  const { properties, values } = schema;
-  for (const name of Object.keys(value)) {
-    const named = properties?.get(name);
-    const below = named ?? values;
-    if (!below?.hasEmbeddedBelow) continue;
-    const path = named ? childOf(field, name) : `${field}[${name}]`;
-    problems.push(...embeddedProblems(value[name], below, check, path));
-  }
-  return problems;
 }
 
 const childOf = (field: string, name: string): string =>

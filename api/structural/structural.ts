@@ -53,6 +53,7 @@ export class Structural {
   readonly hasEmbeddedBelow: boolean;
   readonly hasListTypeBelow: boolean;
   readonly hasRuleBelow: boolean;
+  #defaultBytes: number | undefined;
 
   /** @param parts of the source, where they have been made */
   constructor(
@@ -119,6 +120,11 @@ export class Structural {
       items: ofItems,
       additional: ofValues,
     });
+  }
+
+  /** Of the default as JSON, about. */
+  get defaultBytes(): number {
+    return (this.#defaultBytes ??= JSON.stringify(this.default).length + 4);
   }
 
   /** The schema of the values of keys that are no properties. */

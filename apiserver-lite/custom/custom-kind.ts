@@ -91,6 +91,8 @@ export function customKind(
       })),
     setDefaults: (object, apiVersion) =>
       schemas.get(parseApiVersion(apiVersion).version)?.setDefaults(object),
+    settingDefaults: (object, apiVersion) =>
+      schemas.get(parseApiVersion(apiVersion).version)?.settingDefaults(object),
   };
 }
 

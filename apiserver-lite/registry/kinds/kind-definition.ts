@@ -3,6 +3,7 @@
 // may assume that one is in the catalogue's facts or in the table of types.
 import type { ResourceInfo } from "../../../api/catalogue.ts";
 import type { AnyObject } from "../../../api/object.ts";
+import type { Steps } from "../../../api/queueing/steps.ts";
 import type { ObjectSchema } from "../../../api/schema.ts";
 import type { Printer } from "../../printing/table.ts";
 import type { ResourceStrategy } from "../../resources/strategy.ts";
@@ -85,6 +86,14 @@ export interface KindDefinition {
   readonly versions: readonly VersionDefinition[];
   /** Sets the schema's defaults; the strategy's own come after. */
   setDefaults(object: AnyObject, apiVersion: string): void;
+  /**
+   * The same in steps, where defaults may be many; the result is how many bytes of JSON they have. Undefined: this object
+   * gets none. Absent: defaults are few.
+   */
+  settingDefaults?(
+    object: AnyObject,
+    apiVersion: string,
+  ): Steps<number> | undefined;
   /**
    * Brings a stored object into the shape of a schema that may be newer than it. Uses the object up. Undefined: the schema
    * never changes.

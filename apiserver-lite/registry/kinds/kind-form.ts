@@ -5,7 +5,7 @@
 // was stored in; every other kind brings it into the stored version here.
 import { objectText } from "../../../api/codec/object-text.ts";
 import { encodeProtobuf } from "../../../api/codec/protobuf.ts";
-import { ApiError } from "../../../api/errors.ts";
+import { errors } from "../../../api/errors.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
 import { parseApiVersion, type AnyObject } from "../../../api/object.ts";
 import { CacheEntry } from "../../cache/cache-entry.ts";
@@ -162,7 +162,7 @@ export class KindForm implements CachedResource {
     if (this.codec.foreign) {
       const entry = entryOf(this, key, object, revision);
       const value = this.codec.encode(object, this.definition.storage.protobuf);
-      if (value.length > this.maxBytes) throw tooLarge();
+      if (value.length > this.maxBytes) throw errors.tooLargeToStore();
       return { entry, value };
     }
     object.metadata.resourceVersion = String(revision);
@@ -186,7 +186,7 @@ export class KindForm implements CachedResource {
       !this.definition.storage.protobuf ||
       encodeProtobuf(object).length > this.maxBytes
     )
-      throw tooLarge();
+      throw errors.tooLargeToStore();
   }
 
   readStored(value: Uint8Array, revision: number): StoredForm | undefined {
@@ -227,12 +227,4 @@ export class KindForm implements CachedResource {
   fieldsOf(object: Readonly<AnyObject>): Fields {
     return this.definition.strategy.selectableFields?.(object) ?? noFields;
   }
-}
-
-/** In the words of the reference, whose store refuses it: it gives no reason. */
-function tooLarge(): ApiError {
-  return new ApiError({
-    code: 500,
-    message: "etcdserver: request is too large",
-  });
 }

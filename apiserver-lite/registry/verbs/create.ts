@@ -99,19 +99,18 @@ async function createOnce(
   const { strategy } = endpoint;
   const { resourceVersion } = body.metadata;
   dedupeOwners(call, body, "");
-  setServedDefaults(call, body);
+  let turn = setServedDefaults(call, body);
+  if (turn) await turn;
   const converting = endpoint.toStored(body);
   let object = converting instanceof Promise ? await converting : converting;
   place(call, object);
   const late = defaultsAfterOwnership(call);
-  if (!late) setDefaults(call, object);
-  let turn = call.nextTurn();
+  turn = (late ? undefined : setDefaults(call, object)) ?? call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, undefined, object);
   if (managing) await managing;
-  if (late) setDefaults(call, object);
-  turn = call.nextTurn();
+  turn = (late ? setDefaults(call, object) : undefined) ?? call.nextTurn();
   if (turn) await turn;
   const attributes = admissionAttributes(call, "CREATE", object, undefined, {
     name: object.metadata.name ?? "",
@@ -130,8 +129,7 @@ async function createOnce(
       prepared = object;
       await strategy.prepareForCreate(object, call);
     }
-    setAdmittedDefaults(call, object);
-    turn = call.nextTurn();
+    turn = setAdmittedDefaults(call, object) ?? call.nextTurn();
     if (turn) await turn;
     const name = object.metadata.name ?? "";
     const viewing = asChecked(call, object, undefined);

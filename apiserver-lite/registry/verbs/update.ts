@@ -88,7 +88,8 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
     return { entry, created: true };
   }
   dedupeOwners(call, body, "");
-  setServedDefaults(call, body);
+  const setting = setServedDefaults(call, body);
+  if (setting) await setting;
   const converting = endpoint.toStored(body);
   const object = converting instanceof Promise ? await converting : converting;
   const { uid } = metadata;
@@ -265,14 +266,12 @@ async function prepare(
   let turn = call.nextTurn();
   if (turn) await turn;
   const late = defaultsAfterOwnership(call);
-  if (!late) setDefaults(call, object);
-  turn = call.nextTurn();
+  turn = (late ? undefined : setDefaults(call, object)) ?? call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
   const managing = applied ? undefined : manageFields(call, old, object);
   if (managing) await managing;
-  if (late) setDefaults(call, object);
-  turn = call.nextTurn();
+  turn = (late ? setDefaults(call, object) : undefined) ?? call.nextTurn();
   if (turn) await turn;
   const starting = updateAdmission(call, object, old);
   const admission = starting instanceof Promise ? await starting : starting;
@@ -294,8 +293,7 @@ async function prepare(
   const rules = part ?? (call.subresource === "" ? strategy : undefined);
   const preparing = rules?.prepareForUpdate?.(object, old, call);
   if (preparing) await preparing;
-  setAdmittedDefaults(call, object);
-  turn = call.nextTurn();
+  turn = setAdmittedDefaults(call, object) ?? call.nextTurn();
   if (turn) await turn;
   countGeneration(call, object, old);
   const viewing = asChecked(call, object, old);

@@ -16,13 +16,38 @@ import type { StoredKind } from "../kinds/stored-kind.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 
 /** Defaults of the stored version; the served version's have been set when the body was decoded. */
-export function setDefaults(call: Call, object: AnyObject): void {
-  const { endpoint } = call;
-  endpoint.definition.setDefaults(
+export function setDefaults(
+  call: Call,
+  object: AnyObject,
+): Promise<void> | undefined {
+  const { stored, apiVersion, strategy } = call.endpoint;
+  const setting = setSchemaDefaults(
+    call,
     object,
-    endpoint.stored?.apiVersion ?? endpoint.apiVersion,
+    stored?.apiVersion ?? apiVersion,
   );
-  endpoint.strategy.setDefaults?.(object);
+  if (setting) return setting.then(() => strategy.setDefaults?.(object));
+  strategy.setDefaults?.(object);
+  return undefined;
+}
+
+/** A promise where they take more than a slice of the loop's time. */
+function setSchemaDefaults(
+  call: Call,
+  object: AnyObject,
+  apiVersion: string,
+): Promise<void> | undefined {
+  const { definition } = call.endpoint;
+  if (!definition.settingDefaults) {
+    definition.setDefaults(object, apiVersion);
+    return undefined;
+  }
+  const adding = call.shared(definition.settingDefaults(object, apiVersion));
+  // What comes after works on what the object has become.
+  const count = (bytes = 0): void => void (call.bytes += bytes);
+  if (adding instanceof Promise) return adding.then(count);
+  count(adding);
+  return undefined;
 }
 
 /**
@@ -37,20 +62,25 @@ export function defaultsAfterOwnership({ endpoint }: Call): boolean {
  * Once more after preparation and mutating admission, as in the reference, where what is read from the store gets
  * defaults too: a Job's labels come from the template that preparation has labelled.
  */
-export function setAdmittedDefaults(call: Call, object: AnyObject): void {
+export function setAdmittedDefaults(
+  call: Call,
+  object: AnyObject,
+): Promise<void> | undefined {
   const plugins: readonly AdmissionPlugin[] = call.registry.admission;
-  if (plugins.length === 0) return;
-  if (
-    !call.endpoint.strategy.preparesWhole ||
+  if (plugins.length === 0) return undefined;
+  return !call.endpoint.strategy.preparesWhole ||
     plugins.some(({ admit, writesWhole }) => admit && !writesWhole)
-  )
-    setDefaults(call, object);
+    ? setDefaults(call, object)
+    : undefined;
 }
 
 /** Of an object in the served version, before it is converted for storage. */
-export function setServedDefaults(call: Call, object: AnyObject): void {
-  const { native, definition, apiVersion } = call.endpoint;
-  if (!native) definition.setDefaults(object, apiVersion);
+export function setServedDefaults(
+  call: Call,
+  object: AnyObject,
+): Promise<void> | undefined {
+  const { native, apiVersion } = call.endpoint;
+  return native ? undefined : setSchemaDefaults(call, object, apiVersion);
 }
 
 /** `before`, and what a strategy or a part of one finds wrong with a change. */
