@@ -4,12 +4,8 @@ import { check } from "./checking/checker.ts";
 import type { CelType } from "./checking/types.ts";
 import { estimateCost, type CostEstimate } from "./cost/estimate.ts";
 import type { Environment } from "./environment.ts";
-import {
-  CostExceeded,
-  Evaluation,
-  Pending,
-  type Settled,
-} from "./evaluation/activation.ts";
+import { Evaluation, Pending, type Settled } from "./evaluation/activation.ts";
+import { CostExceeded } from "./evaluation/cost-exceeded.ts";
 import { Computing, Suspended } from "./evaluation/journal.ts";
 import { Planner } from "./evaluation/plan.ts";
 import type { Step } from "./evaluation/step.ts";
@@ -83,6 +79,23 @@ function withoutWaiting(outcome: Outcome | Pending | Suspended): Outcome {
   return { kind: "error", message: outcome.message, cost: 0 };
 }
 
+const exceeded = (
+  { cost }: Evaluation,
+  { message }: CostExceeded,
+): Outcome => ({ kind: "exceeded", message, cost });
+
+/** Pauses, and takes the steps of what the evaluation waits for. */
+function* pausing(
+  steps: Steps<void> | undefined,
+  evaluation: Evaluation,
+): Steps<void> {
+  do {
+    evaluation.pause();
+    yield;
+    evaluation.resume();
+  } while (steps && !steps.next().done);
+}
+
 export class Program {
   readonly expression: string;
   readonly resultType: CelType;
@@ -154,11 +167,14 @@ export class Program {
     for (;;) {
       const outcome = this.#attempt(evaluation);
       if (!(outcome instanceof Suspended)) return outcome;
-      const pausedMs = performance.now();
       const value = outcome instanceof Computing ? outcome : undefined;
-      if (value) yield* value.steps;
-      else yield;
-      evaluation.goOn(performance.now() - pausedMs, value);
+      try {
+        yield* pausing(value?.steps, evaluation);
+        evaluation.goOn(value);
+      } catch (error) {
+        if (error instanceof CostExceeded) return exceeded(evaluation, error);
+        throw error;
+      }
     }
   }
 
@@ -172,8 +188,7 @@ export class Program {
     } catch (error) {
       if (error instanceof Pending || error instanceof Suspended) return error;
       if (!(error instanceof CostExceeded)) throw error;
-      const { cost } = evaluation;
-      return { kind: "exceeded", message: error.message, cost };
+      return exceeded(evaluation, error);
     }
   }
 

@@ -20,6 +20,7 @@ import {
   uintType,
   type CelType,
 } from "./types.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import type { Result, Value } from "../values/value.ts";
 import type { Activation } from "../evaluation/activation.ts";
 
@@ -29,6 +30,9 @@ type Implementation = (
   activation: Activation,
 ) => Result;
 
+/** The same in steps, for arguments that it takes long for; undefined for others. */
+type LongImplementation = (args: readonly Value[]) => Steps<Result> | undefined;
+
 export interface Overload {
   readonly id: string;
   readonly member: boolean;
@@ -37,6 +41,7 @@ export interface Overload {
   /** Names of the type parameters. */
   readonly parameters: readonly string[];
   readonly call: Implementation;
+  readonly inSteps?: LongImplementation | undefined;
 }
 
 export interface FunctionDeclaration {
@@ -51,6 +56,7 @@ export interface OverloadText {
   readonly args: string;
   readonly result: string;
   readonly call: Implementation;
+  readonly inSteps?: LongImplementation | undefined;
 }
 
 export type Library = Readonly<Record<string, readonly OverloadText[]>>;
@@ -134,5 +140,6 @@ function readOverload(text: OverloadText): Overload {
     result: readType(text.result),
     parameters: [...parameters],
     call: text.call,
+    inSteps: text.inSteps,
   };
 }

@@ -3,9 +3,9 @@
 import { compilePattern } from "../functions/patterns.ts";
 import {
   clauseTypes,
-  eachClause,
+  checkClauses,
   FormatError,
-} from "../functions/string-format.ts";
+} from "../functions/strings/format.ts";
 import { formatType, parameter, sameType, type CelType } from "./types.ts";
 import type { Issues } from "../syntax/issues.ts";
 import { descendants, type CallNode, type Node } from "../syntax/tree.ts";
@@ -64,14 +64,14 @@ function checkFormat({ at, target, args }: CallNode, issues: Issues): void {
   const { elements } = list;
   let place = at;
   try {
-    const { used } = eachClause(
+    const used = checkClauses(
       target.value,
       elements.length,
-      (clause, _, index) => {
+      (clause, index) => {
         const { type, at: argumentAt } = elements[index] as Node;
         const { kinds, problem } = clauseTypes[clause];
         const { kind, name } = type as CelType;
-        if (kind === "dyn" || kinds.includes(kind)) return "";
+        if (kind === "dyn" || kinds.includes(kind)) return;
         place = argumentAt;
         throw new FormatError(`error during formatting: ${problem} ${name}`);
       },

@@ -1,4 +1,5 @@
 // What calls cost when they run, by the reference's model: a unit a call, more for what walks over strings and lists.
+import { finish, Pace, type Steps } from "../../queueing/steps.ts";
 import {
   Failure,
   ListValue,
@@ -24,20 +25,27 @@ export function equalityCost(left: Value, right: Value): number {
 }
 
 /** All of a tree of lists and maps. */
-function treeCost(value: Result): number {
+function* treeCosting(value: Result, pace: Pace): Steps<number> {
   if (value instanceof Failure) return 1;
   if (typeof value === "string")
     return Math.floor(Buffer.byteLength(value) * 0.1);
   if (value instanceof Uint8Array) return Math.floor(value.length * 0.1);
+  if (pace.isOver()) yield;
   let cost = 0;
   if (value instanceof ListValue) {
-    for (let index = 0; index < value.size; index++)
-      cost += treeCost(value.at(index));
+    for (let index = 0; index < value.size; index++) {
+      const element = value.at(index);
+      cost +=
+        typeof element === "bigint" ? 1 : yield* treeCosting(element, pace);
+      if (pace.isOver()) yield;
+    }
     return cost;
   }
   if (value instanceof MapValue) {
     for (const key of value.keys())
-      cost += treeCost(key) + treeCost(value.get(key) as Result);
+      cost +=
+        (yield* treeCosting(key, pace)) +
+        (yield* treeCosting(value.get(key) as Result, pace));
     return cost;
   }
   return 1;
@@ -46,7 +54,8 @@ function treeCost(value: Result): number {
 const one: CallCost = () => 1;
 const walkFirst: CallCost = (_id, args) => walk(arg(args, 0));
 const walkFirstTwice: CallCost = (_id, args) => walk(arg(args, 0), 0.2);
-const treeOfFirst: CallCost = (_id, args) => treeCost(arg(args, 0));
+const treeOfFirst: CallCost = (_id, args) =>
+  finish(treeCosting(arg(args, 0), new Pace()));
 const patternCost: CallCost = (_id, args) =>
   Math.ceil((1 + sizeOf(arg(args, 0))) * 0.1) *
   Math.ceil(sizeOf(arg(args, 1)) * 0.25);
@@ -60,16 +69,17 @@ const sets =
   (_id, args) =>
     1 + sizeOf(arg(args, 0)) * sizeOf(arg(args, 1)) * factor;
 
-/** The size of the string that a list is joined to. */
-function joinedSize(args: readonly Value[]): number {
+/** By the size of the string that a list is joined to. */
+function* joinCosting(args: readonly Value[], pace: Pace): Steps<number> {
   const list = arg(args, 0) as ListValue;
   const separator = args.length > 1 ? sizeOf(arg(args, 1)) : 0;
   let size = Math.max(0, list.size - 1) * separator;
   for (let index = 0; index < list.size; index++) {
     const element = list.at(index);
     if (!(element instanceof Failure)) size += sizeOf(element);
+    if (pace.isOver()) yield;
   }
-  return size;
+  return Math.ceil(size * 0.2);
 }
 
 /** Parsing a string of the other side is charged beside comparing the addresses. */
@@ -100,7 +110,7 @@ const costs: Readonly<Record<string, CallCost>> = {
   split: walkFirstTwice,
   "ip.isCanonical": walkFirstTwice,
   ip: (id, args) => (id === "cidr_ip" ? 1 : walk(arg(args, 0))),
-  join: (_id, args) => Math.ceil(joinedSize(args) * 0.2),
+  join: (_id, args) => finish(joinCosting(args, new Pace())),
   "sets.contains": sets(1),
   "sets.intersects": sets(1),
   "sets.equivalent": sets(2),
@@ -127,6 +137,18 @@ const costs: Readonly<Record<string, CallCost>> = {
   bytes: (id, args) => (id === "string_to_bytes" ? walk(arg(args, 0)) : 1),
   string: (id, args) => (id === "bytes_to_string" ? walk(arg(args, 0)) : 1),
 };
+
+/** The same in steps, where finding it out takes long itself. */
+export function* callCostInSteps(
+  name: string,
+  overload: string,
+  args: readonly Value[],
+): Steps<number> {
+  if (name === "join") return yield* joinCosting(args, new Pace());
+  return callCostOf(name) === treeOfFirst
+    ? yield* treeCosting(arg(args, 0), new Pace())
+    : callCostOf(name)(overload, args);
+}
 
 /** What calls of a function cost; it is charged before they run. */
 export function callCostOf(name: string): CallCost {

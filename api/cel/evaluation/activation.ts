@@ -1,5 +1,7 @@
 // One evaluation: the values of variables, the slots of loops, and the cost so far. Costs only grow; the moment they
 // exceed the limit, evaluation is left by an exception that no operator catches.
+import { CostExceeded } from "./cost-exceeded.ts";
+import { RunTime } from "./run-time.ts";
 import { PatternTooCostly } from "../../patterns/linear-match.ts";
 import { finish, type Steps } from "../../queueing/steps.ts";
 import {
@@ -10,13 +12,6 @@ import {
   type Level,
 } from "./journal.ts";
 import type { Result } from "../values/value.ts";
-
-/** The limit of one evaluation: its cost reached it. */
-export class CostExceeded extends Error {
-  constructor() {
-    super("operation cancelled: actual cost limit exceeded");
-  }
-}
 
 /** Something has to be waited for before evaluation can go on. */
 export class Pending extends Error {
@@ -42,6 +37,8 @@ export interface Activation {
   settle(key: string, action: () => unknown): Settled;
   /** What `make` computes of a text, once for the same key and text; in steps where the evaluation pauses. */
   inSteps(key: string, text: string, make: () => Steps<Result>): Result;
+  /** What an operation takes long for, once; in steps where the evaluation pauses. They may charge. */
+  long(steps: Steps<Result>): Result;
 }
 
 /** Of a text, while the evaluation lasts. */
@@ -51,8 +48,6 @@ interface Computed {
   waiting: Computing | undefined;
 }
 
-/** Milliseconds that one evaluation may run without its pauses, whatever it costs by the model: some steps cost less than they take. */
-const maxRunMs = 3000;
 /** Looking at the clock takes as long as ten charges. */
 const chargesPerLook = 64;
 /** Between two pauses: about a millisecond, or as long as the second says. */
@@ -76,7 +71,7 @@ export class Evaluation implements Activation {
   #sliceEnd = Infinity;
   #sliceDeadline = Infinity;
   #untilLook = chargesPerLook;
-  #deadline = performance.now() + maxRunMs;
+  readonly #time = new RunTime();
 
   constructor(
     limit: number,
@@ -124,6 +119,36 @@ export class Evaluation implements Activation {
     return computed.value as Result;
   }
 
+  long(steps: Steps<Result>): Result {
+    const { level } = this;
+    if (!level) {
+      this.#time.check();
+      return finish(steps);
+    }
+    if (level.passed < level.finished.length)
+      return level.finished[level.passed++] as Result;
+    let value: Result;
+    if (level.waiting) {
+      value = level.waiting.value;
+      level.waiting.computing.arrived();
+      level.waiting = undefined;
+    } else {
+      this.#time.check();
+      // Several of them in a row are a long turn, too.
+      const inSlice = performance.now() < this.#sliceDeadline;
+      const step = inSlice ? steps.next() : undefined;
+      if (!step?.done) {
+        const computing = new Computing(operating(level, steps));
+        level.waiting = { computing, value: null };
+        throw computing;
+      }
+      value = step.value;
+    }
+    level.finished.push(value);
+    level.passed++;
+    return value;
+  }
+
   variable(index: number): Result {
     const known = this.#variables[index];
     if (known !== undefined) return known;
@@ -136,7 +161,13 @@ export class Evaluation implements Activation {
     if (this.cost > this.#limit) throw new CostExceeded();
     if (--this.#untilLook > 0) return;
     this.#untilLook = chargesPerLook;
-    if (performance.now() > this.#deadline) throw new CostExceeded();
+    this.#time.check();
+  }
+
+  /** Others have their turn until `goOn`. Throws CostExceeded when the evaluation has run too long. */
+  pause(): void {
+    this.#time.check();
+    this.#time.pause();
   }
 
   /** Before an element of a loop: throws Suspended when others should have their turn. */
@@ -148,12 +179,16 @@ export class Evaluation implements Activation {
     throw new Suspended();
   }
 
+  /** A pause is over. */
+  resume(): void {
+    this.#time.goOn();
+  }
+
   /** Prepares the attempt that goes on from a pause. @param value what the evaluation waited for */
-  goOn(pausedMs: number, value?: Computing): void {
+  goOn(value?: Computing): void {
     const root = this.#root as Level;
     rewind(root);
     this.level = root;
-    this.#deadline += pausedMs;
     this.#readsValue = value !== undefined;
     this.#returning = root.open !== undefined || this.#readsValue;
     if (!value) return;
@@ -169,6 +204,10 @@ export class Evaluation implements Activation {
     this.#returning = false;
     this.#sliceDeadline = performance.now() + sliceMs;
   }
+}
+
+function* operating(level: Level, steps: Steps<Result>): Steps<void> {
+  level.waiting!.value = yield* steps;
 }
 
 function* computing(computed: Computed, steps: Steps<Result>): Steps<void> {

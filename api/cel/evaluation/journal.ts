@@ -2,6 +2,8 @@
 // from its root, charging nothing, until it is where it was: loops that were finished are not run again but give the
 // value they had, loops that were open go on with the element they were at.
 //
+// Operations that take long by themselves, as comparing large lists, are like loops: their values are kept, too.
+//
 // Worked example, `a.all(x, …) && b.all(y, c.all(z, …))` paused within the last loop: at the root level `a.all` is
 // finished, `b.all` is open at y = 7; at the level of that element, `c.all` is open at z = 3. Going on takes the value
 // of `a.all`, re-enters `b.all` at 7 and `c.all` at 3, and charges again from there on.
@@ -24,16 +26,32 @@ export class Computing extends Suspended {
   }
 }
 
-/** The loops that one element of the loop around them, or the root, has run so far. */
+/** Where a loop's variables are. */
+export interface LoopSlots {
+  readonly first: number;
+  readonly second: number | undefined;
+}
+
+/** What a loop goes through. */
+export interface Elements {
+  readonly size: number;
+  /** Gives the loop's variables their values. */
+  take(index: number, slots: Result[], loop: LoopSlots): void;
+}
+
+/** The loops and long operations that one element of the loop around them, or the root, has run so far. */
 export interface Level {
-  /** Values of the loops that are finished, in the order of evaluation. */
+  /** Values of those that are finished, in the order of evaluation. */
   readonly finished: Result[];
   /** How many of them this attempt has passed. */
   passed: number;
   open: OpenLoop | undefined;
+  /** The long operation that the evaluation waits for; its value is there when the evaluation goes on. */
+  waiting: { readonly computing: Computing; value: Result } | undefined;
 }
 
 interface OpenLoop {
+  readonly elements: Elements;
   /** The element that is being worked on. */
   index: number;
   /** The accumulator before that element. */
@@ -45,6 +63,7 @@ export const newLevel = (): Level => ({
   finished: [],
   passed: 0,
   open: undefined,
+  waiting: undefined,
 });
 
 /** Starts another attempt at a level and all open ones within. */

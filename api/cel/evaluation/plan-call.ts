@@ -1,10 +1,20 @@
 // Steps of calls: the logical operators, which look past failures, the other operators, and functions of libraries.
 import { optionalField } from "./fields.ts";
 import type { Planning, Step } from "./step.ts";
-import { callCostOf, equalityCost } from "../cost/call-cost.ts";
+import {
+  callCostInSteps,
+  callCostOf,
+  equalityCost,
+} from "../cost/call-cost.ts";
 import type { Overload } from "../checking/declarations.ts";
 import { compilePattern } from "../functions/patterns.ts";
-import { binaryOperators, unaryOperators } from "../functions/operators.ts";
+import {
+  binaryOperators,
+  longOperators,
+  unaryOperators,
+} from "../functions/operators.ts";
+import type { Evaluation } from "./activation.ts";
+import type { Steps } from "../../queueing/steps.ts";
 import type { CallNode, LiteralNode, Node } from "../syntax/tree.ts";
 import {
   Failure,
@@ -13,6 +23,7 @@ import {
   Optional,
   sizeOf,
   typeOf,
+  type Result,
   type Value,
 } from "../values/value.ts";
 
@@ -121,6 +132,7 @@ function planBinary(planner: Planning, node: CallNode): Step {
     Step,
   ];
   const cost = binaryCost(planner, node);
+  const inSteps = longOperators[name];
   return (evaluation) => {
     const first = left(evaluation);
     const second = right(evaluation);
@@ -128,7 +140,8 @@ function planBinary(planner: Planning, node: CallNode): Step {
     if (second instanceof Failure) return second;
     // Accesses are charged before they read, what compares or joins by its operands' sizes.
     evaluation.charge(cost(first, second));
-    return operator(first, second);
+    const steps = inSteps?.(first, second);
+    return steps ? evaluation.long(steps) : operator(first, second);
   };
 }
 
@@ -158,7 +171,7 @@ function binaryCost(
         if (typeof left === "string" || left instanceof Uint8Array)
           return Math.ceil((sizeOf(left) + sizeOf(right)) * 0.1);
         // Joining sets and lists with keys compares all their elements; the reference charges them as other lists.
-        return typeof left === "object" && left !== null && "equalTo" in left
+        return typeof left === "object" && left !== null && "joining" in left
           ? sizeOf(left) + sizeOf(right) + 1
           : 1;
       };
@@ -208,9 +221,24 @@ function planFunction(planner: Planning, node: CallNode): Step {
     }
     const overload = pick(args);
     if (!overload) return noMatch(name, args);
+    const long = overload.inSteps?.(args);
+    if (long)
+      return evaluation.long(
+        charging(evaluation, callCostInSteps(name, overload.id, args), long),
+      );
     evaluation.charge(costOf(overload.id, args));
     return overload.call(args, evaluation);
   };
+}
+
+/** What a long call costs is found out in steps as well. */
+function* charging(
+  evaluation: Evaluation,
+  cost: Steps<number>,
+  steps: Steps<Result>,
+): Steps<Result> {
+  evaluation.charge(yield* cost);
+  return yield* steps;
 }
 
 function noMatch(name: string, args: readonly Value[]): Failure {

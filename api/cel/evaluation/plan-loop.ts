@@ -1,6 +1,11 @@
 // Steps of loops. Loops that collect a list push onto one array instead of joining lists, at the same cost.
 import type { Evaluation } from "./activation.ts";
-import { newLevel, type Level } from "./journal.ts";
+import {
+  newLevel,
+  type Elements,
+  type Level,
+  type LoopSlots,
+} from "./journal.ts";
 import type { Planning, Step } from "./step.ts";
 import type { ComprehensionNode, Node } from "../syntax/tree.ts";
 import {
@@ -60,10 +65,8 @@ export function planComprehension(
   });
 }
 
-interface Loop {
+interface Loop extends LoopSlots {
   readonly slot: number;
-  readonly first: number;
-  readonly second: number | undefined;
   readonly init: Step;
   readonly body: Body;
 }
@@ -97,10 +100,11 @@ function runWithPauses(
   if (level.passed < level.finished.length)
     return level.finished[level.passed++] as Result;
   const { slots } = evaluation;
-  const elements = elementsOf(over);
-  if (elements instanceof Failure) return elements;
   const reentered = level.open !== undefined;
+  const elements = level.open?.elements ?? elementsOf(over);
+  if (elements instanceof Failure) return elements;
   const open = (level.open ??= {
+    elements,
     index: 0,
     accumulator: loop.init(evaluation),
     level: newLevel(),
@@ -129,13 +133,6 @@ function finish(evaluation: Evaluation, slot: number, result: Step): Result {
   const grown = slots[slot];
   if (grown instanceof Growing) slots[slot] = new ArrayList(grown.items);
   return result(evaluation);
-}
-
-/** What a loop goes through. */
-interface Elements {
-  readonly size: number;
-  /** Gives the loop's variables their values. */
-  take(index: number, slots: Result[], loop: Loop): void;
 }
 
 function elementsOf(over: Value): Elements | Failure {

@@ -1,6 +1,9 @@
 // The operators over values, whatever their static types: the reference decides by the values too. Integers are 64
 // bits wide and fail when they overflow.
-import { compare, equal } from "../values/equality.ts";
+import { compare, comparing, equal, including } from "../values/equality.ts";
+import type { JoinsInSteps } from "../values/json.ts";
+import { isLarge } from "../values/weight.ts";
+import { finish, Pace, type Steps } from "../../queueing/steps.ts";
 import { inRange } from "../values/time.ts";
 import {
   Duration,
@@ -121,16 +124,44 @@ function contains(element: Value, container: Value): Result {
     return found instanceof Failure ? found : found !== undefined;
   }
   if (!(container instanceof ListValue)) return noSuchOverload;
-  let failure: Failure | undefined;
-  for (let index = 0; index < container.size; index++) {
-    const candidate = container.at(index);
-    const same =
-      candidate instanceof Failure ? candidate : equal(candidate, element);
-    if (same === true) return true;
-    if (same instanceof Failure) failure ??= same;
-  }
-  return failure ?? false;
+  return finish(including(container, element, new Pace()));
 }
+
+/** What takes long, in steps; undefined for values that it does not take long for. */
+type LongBinary = (left: Value, right: Value) => Steps<Result> | undefined;
+
+const comparingLong: LongBinary = (left, right) =>
+  isLarge(left) && isLarge(right)
+    ? comparing(left, right, new Pace())
+    : undefined;
+
+function* negated(steps: Steps<Result>): Steps<Result> {
+  const same = yield* steps;
+  return typeof same === "boolean" ? !same : same;
+}
+
+export const longOperators: Readonly<Record<string, LongBinary | undefined>> = {
+  "_==_": comparingLong,
+  "_!=_"(left, right) {
+    const steps = comparingLong(left, right);
+    return steps && negated(steps);
+  },
+  "_+_": (left, right) =>
+    joins(left) &&
+    right instanceof ListValue &&
+    left.size + right.size > maxJoinedAtOnce
+      ? left.joining(right, new Pace())
+      : undefined,
+  "@in": (element, container) =>
+    container instanceof ListValue && isLarge(container)
+      ? including(container, element, new Pace())
+      : undefined,
+};
+
+const maxJoinedAtOnce = 1000;
+
+const joins = (value: Value): value is ListValue & JoinsInSteps =>
+  value instanceof ListValue && "joining" in value;
 
 /** `container[key]`; of an optional container, an optional element. */
 export function index(container: Value, key: Value): Result {

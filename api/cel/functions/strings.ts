@@ -1,18 +1,13 @@
 // Functions of strings (the reference's extension, version 2). Positions count code points.
 import type { Library, OverloadText } from "../checking/declarations.ts";
-import { formatText } from "./string-format.ts";
-import { CostExceeded } from "../evaluation/activation.ts";
+import { formatCall } from "./strings/format.ts";
+import { joinCall, replaceCall, splitCall } from "./strings/parts.ts";
 import {
-  ArrayList,
   codePoints,
   Failure,
-  type ListValue,
   type Result,
   type Value,
 } from "../values/value.ts";
-
-/** Nothing an expression makes may be longer: it would cost far more than any limit to look at it. */
-const maxResultLength = 1 << 26;
 
 const outOfRange = (index: bigint): Failure =>
   new Failure(`index out of range: ${index}`);
@@ -67,43 +62,6 @@ function lastIndexOf(text: string, part: string, offset?: bigint): Result {
   return pointsBefore(text, text.lastIndexOf(part, from));
 }
 
-function replace(text: string, old: string, by: string, most = -1n): Result {
-  if (most === 0n) return text;
-  const limit = most < 0n ? Infinity : Number(most);
-  if (old === "") return between(text, by, limit);
-  const parts: string[] = [];
-  let from = 0;
-  while (parts.length < limit) {
-    const at = text.indexOf(old, from);
-    if (at < 0) break;
-    parts.push(text.slice(from, at));
-    from = at + old.length;
-  }
-  if (parts.length * by.length + text.length > maxResultLength)
-    throw new CostExceeded();
-  return [...parts, text.slice(from)].join(by);
-}
-
-/** The text with `by` before each character and at the end, as often as allowed. */
-function between(text: string, by: string, limit: number): string {
-  const points = [...text];
-  if (Math.min(limit, points.length + 1) * by.length > maxResultLength)
-    throw new CostExceeded();
-  let result = "";
-  for (const [index, point] of points.entries())
-    result += index < limit ? by + point : point;
-  return points.length < limit ? result + by : result;
-}
-
-function split(text: string, separator: string, most = -1n): Result {
-  if (most === 0n) return new ArrayList([]);
-  const parts = separator === "" ? [...text] : text.split(separator);
-  if (most < 0n || BigInt(parts.length) <= most) return new ArrayList(parts);
-  const kept = Number(most) - 1;
-  const rest = parts.slice(kept).join(separator);
-  return new ArrayList([...parts.slice(0, kept), rest]);
-}
-
 /** White space of Unicode; unlike in JavaScript, U+0085 is some and U+FEFF is none. */
 function trim(value: string): string {
   const isBlank = (at: number): boolean =>
@@ -114,20 +72,6 @@ function trim(value: string): string {
   while (start < end && isBlank(start)) start++;
   while (end > start && isBlank(end - 1)) end--;
   return value.slice(start, end);
-}
-
-function join(list: ListValue, separator = ""): Result {
-  const parts: string[] = [];
-  for (let index = 0; index < list.size; index++) {
-    const element = list.at(index);
-    if (element instanceof Failure) return element;
-    if (typeof element !== "string")
-      return new Failure(`join: invalid input: ${String(element)}`);
-    parts.push(element);
-  }
-  if (parts.length * separator.length > maxResultLength)
-    throw new CostExceeded();
-  return parts.join(separator);
 }
 
 const quotes: Record<string, string> = {
@@ -182,27 +126,36 @@ export const stringLibrary: Library = {
   lowerAscii: [member("string_lower_ascii", "string", text, lower)],
   upperAscii: [member("string_upper_ascii", "string", text, upper)],
   replace: [
-    member(
-      "string_replace_string_string",
-      "string, string, string",
-      text,
-      replace,
-    ),
-    member(
-      "string_replace_string_string_int",
-      "string, string, string, int",
-      text,
-      replace,
-    ),
+    {
+      id: "string_replace_string_string",
+      member: true,
+      args: "string, string, string",
+      result: text,
+      ...replaceCall,
+    },
+    {
+      id: "string_replace_string_string_int",
+      member: true,
+      args: "string, string, string, int",
+      result: text,
+      ...replaceCall,
+    },
   ],
   split: [
-    member("string_split_string", "string, string", "list(string)", split),
-    member(
-      "string_split_string_int",
-      "string, string, int",
-      "list(string)",
-      split,
-    ),
+    {
+      id: "string_split_string",
+      member: true,
+      args: "string, string",
+      result: "list(string)",
+      ...splitCall,
+    },
+    {
+      id: "string_split_string_int",
+      member: true,
+      args: "string, string, int",
+      result: "list(string)",
+      ...splitCall,
+    },
   ],
   substring: [
     member("string_substring_int", "string, int", text, substring),
@@ -210,16 +163,29 @@ export const stringLibrary: Library = {
   ],
   trim: [member("string_trim", "string", text, trim)],
   join: [
-    member("list_join", "list(string)", text, join),
-    member("list_join_string", "list(string), string", text, join),
+    {
+      id: "list_join",
+      member: true,
+      args: "list(string)",
+      result: text,
+      ...joinCall,
+    },
+    {
+      id: "list_join_string",
+      member: true,
+      args: "list(string), string",
+      result: text,
+      ...joinCall,
+    },
   ],
   format: [
-    member(
-      "string_format",
-      "string, list(dyn)",
-      text,
-      (format: string, args: ListValue) => formatText(format, args),
-    ),
+    {
+      id: "string_format",
+      member: true,
+      args: "string, list(dyn)",
+      result: text,
+      ...formatCall,
+    },
   ],
   "strings.quote": [
     {

@@ -1,5 +1,7 @@
 // Equality and order of values. Numbers compare by what they are worth, whatever their types; values of different
-// other types are unequal; comparing them by order fails.
+// other types are unequal; comparing them by order fails. Lists and maps are compared in steps, which small ones take at
+// once.
+import { finish, Pace, type Steps } from "../../queueing/steps.ts";
 import {
   Duration,
   Failure,
@@ -32,11 +34,29 @@ export function equal(left: Value, right: Value): boolean | Failure {
     // An int and a double compare exactly this way, never by conversion.
     return other !== undefined && number == other;
   }
-  if (left instanceof ListValue)
-    return right instanceof ListValue && equalLists(left, right);
-  if (left instanceof MapValue)
-    return right instanceof MapValue && equalMaps(left, right);
+  if (left instanceof ListValue || left instanceof MapValue)
+    return finish(comparing(left, right, new Pace()));
   return equalScalars(left, right);
+}
+
+/** The same in steps. */
+export function* comparing(
+  left: Result,
+  right: Result,
+  pace: Pace,
+): Steps<boolean | Failure> {
+  if (left instanceof Failure) return left;
+  if (right instanceof Failure) return right;
+  if (pace.isOver()) yield;
+  if (left instanceof ListValue)
+    return (
+      right instanceof ListValue && (yield* comparingLists(left, right, pace))
+    );
+  if (left instanceof MapValue)
+    return (
+      right instanceof MapValue && (yield* comparingMaps(left, right, pace))
+    );
+  return equal(left, right);
 }
 
 function equalScalars(left: Value, right: Value): boolean | Failure {
@@ -62,41 +82,80 @@ function equalScalars(left: Value, right: Value): boolean | Failure {
 
 /** Lists of JSON that are sets or maps of their keys, and objects of a schema, compare as such. */
 export interface ComparesAsList {
-  equalTo(other: ListValue): boolean | Failure;
+  comparingTo(other: ListValue, pace: Pace): Steps<boolean | Failure>;
 }
 
 interface ComparesAsMap {
-  equalTo(other: MapValue): boolean | Failure;
+  comparingTo(other: MapValue, pace: Pace): Steps<boolean | Failure>;
 }
 
-function equalLists(left: ListValue, right: ListValue): boolean | Failure {
+/** What has no parts needs no steps of its own. */
+export const isPlain = (value: Result): value is Value =>
+  typeof value !== "object" || value === null;
+
+function* comparingLists(
+  left: ListValue,
+  right: ListValue,
+  pace: Pace,
+): Steps<boolean | Failure> {
   if (left.size !== right.size) return false;
-  if ("equalTo" in left)
-    return (left as ComparesAsList & ListValue).equalTo(right);
+  if ("comparingTo" in left)
+    return yield* (left as ComparesAsList & ListValue).comparingTo(right, pace);
   for (let index = 0; index < left.size; index++) {
-    const same = equalResults(left.at(index), right.at(index));
+    const mine = left.at(index);
+    const theirs = right.at(index);
+    if (isPlain(mine) && isPlain(theirs)) {
+      if (equal(mine, theirs) !== true) return false;
+      if (pace.isOver()) yield;
+      continue;
+    }
+    const same = yield* comparing(mine, theirs, pace);
     if (same !== true) return same;
   }
   return true;
 }
 
-function equalMaps(left: MapValue, right: MapValue): boolean | Failure {
-  if ("equalTo" in left)
-    return (left as ComparesAsMap & MapValue).equalTo(right);
+function* comparingMaps(
+  left: MapValue,
+  right: MapValue,
+  pace: Pace,
+): Steps<boolean | Failure> {
+  if ("comparingTo" in left)
+    return yield* (left as ComparesAsMap & MapValue).comparingTo(right, pace);
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
-    const other = right.get(key);
-    if (other === undefined) return false;
-    const same = equalResults(left.get(key) as Result, other);
+    const theirs = right.get(key);
+    if (theirs === undefined) return false;
+    const mine = left.get(key) as Result;
+    if (isPlain(mine) && isPlain(theirs)) {
+      if (equal(mine, theirs) !== true) return false;
+      if (pace.isOver()) yield;
+      continue;
+    }
+    const same = yield* comparing(mine, theirs, pace);
     if (same !== true) return same;
   }
   return true;
 }
 
-function equalResults(left: Result, right: Result): boolean | Failure {
-  if (left instanceof Failure) return left;
-  if (right instanceof Failure) return right;
-  return equal(left, right);
+/** Whether an element is in a list; the first failure where none is. */
+export function* including(
+  list: ListValue,
+  wanted: Value,
+  pace: Pace,
+): Steps<boolean | Failure> {
+  let failure: Failure | undefined;
+  for (let index = 0; index < list.size; index++) {
+    const element = list.at(index);
+    let same: boolean | Failure;
+    if (isPlain(element) && isPlain(wanted)) {
+      same = equal(element, wanted);
+      if (pace.isOver()) yield;
+    } else same = yield* comparing(element, wanted, pace);
+    if (same === true) return true;
+    if (same instanceof Failure) failure ??= same;
+  }
+  return failure ?? false;
 }
 
 /** Below, equal or above zero; a failure where the two have no order. */

@@ -2,7 +2,8 @@
 // they are read. What a value becomes is said by its declared type, or by the JSON itself where there is none (dyn).
 // Only own properties are read, so that `constructor` is a key like any other.
 import { ExactNumber } from "../../exact-number.ts";
-import { equal, type ComparesAsList } from "./equality.ts";
+import { finish, Pace, type Steps } from "../../queueing/steps.ts";
+import { comparing, equal, isPlain, type ComparesAsList } from "./equality.ts";
 import {
   ArrayList,
   Duration,
@@ -89,54 +90,72 @@ function scalarKey(value: Value): string {
     : `${typeof value} ${value}`;
 }
 
+/** Lists that are joined by what their elements are, which takes steps. */
+export interface JoinsInSteps {
+  joining(other: ListValue, pace: Pace): Steps<Result>;
+}
+
 /** A list of type set: equal whatever the order, and joined without doubles. */
-export class JsonSet extends JsonList implements ComparesAsList {
-  equalTo(other: ListValue): boolean | Failure {
-    const own = this.#keys();
-    if (own instanceof Failure) return own;
-    for (let index = 0; index < other.size; index++) {
-      const element = other.at(index);
-      if (element instanceof Failure) return element;
-      if (!own.has(scalarKey(element))) return false;
-    }
-    return true;
+export class JsonSet extends JsonList implements ComparesAsList, JoinsInSteps {
+  *comparingTo(other: ListValue, pace: Pace): Steps<boolean | Failure> {
+    const own = new Set<string>();
+    const failure = yield* eachKey(this, pace, (key) => own.add(key) && true);
+    if (failure) return failure;
+    let has = true;
+    const theirs = yield* eachKey(other, pace, (key) => (has = own.has(key)));
+    return theirs ?? has;
   }
   override concat(other: ListValue): Result {
-    const joined = new Map<string, Value>();
-    for (const list of [this, other])
-      for (let index = 0; index < list.size; index++) {
-        const element = list.at(index);
-        if (element instanceof Failure) return element;
-        const key = scalarKey(element);
-        if (!joined.has(key)) joined.set(key, element);
-      }
-    return new JoinedSet([...joined.values()]);
+    return finish(this.joining(other, new Pace()));
   }
-  #keys(): Set<string> | Failure {
-    const keys = new Set<string>();
-    for (let index = 0; index < this.size; index++) {
-      const element = this.at(index);
-      if (element instanceof Failure) return element;
-      keys.add(scalarKey(element));
+  *joining(other: ListValue, pace: Pace): Steps<Result> {
+    const joined = new Map<string, Value>();
+    for (const list of [this, other]) {
+      const failure = yield* eachKey(list, pace, (key, element) => {
+        if (!joined.has(key)) joined.set(key, element);
+        return true;
+      });
+      if (failure) return failure;
     }
-    return keys;
+    return new JoinedSet([...joined.values()]);
   }
 }
 
+/** Until `take` says false; the first failure ends it. */
+function* eachKey(
+  list: ListValue,
+  pace: Pace,
+  take: (key: string, element: Value) => boolean,
+): Steps<Failure | undefined> {
+  for (let index = 0; index < list.size; index++) {
+    const element = list.at(index);
+    if (element instanceof Failure) return element;
+    if (!take(scalarKey(element), element)) return undefined;
+    if (pace.isOver()) yield;
+  }
+  return undefined;
+}
+
 /** What joining a set with a list gives: a set again. */
-class JoinedSet extends ArrayList implements ComparesAsList {
-  equalTo(other: ListValue): boolean | Failure {
-    return new JsonSet(this.elements, asItIs).equalTo(other);
+class JoinedSet extends ArrayList implements ComparesAsList, JoinsInSteps {
+  comparingTo(other: ListValue, pace: Pace): Steps<boolean | Failure> {
+    return new JsonSet(this.elements, asItIs).comparingTo(other, pace);
   }
   override concat(other: ListValue): Result {
     return new JsonSet(this.elements, asItIs).concat(other);
+  }
+  joining(other: ListValue, pace: Pace): Steps<Result> {
+    return new JsonSet(this.elements, asItIs).joining(other, pace);
   }
 }
 
 const asItIs: JsonReader = { read: (raw) => raw as Value };
 
 /** A list of type map: elements are matched by their key fields, whatever the order. */
-export class JsonKeyedList extends JsonList implements ComparesAsList {
+export class JsonKeyedList
+  extends JsonList
+  implements ComparesAsList, JoinsInSteps
+{
   constructor(
     raw: readonly unknown[],
     items: JsonReader,
@@ -144,24 +163,25 @@ export class JsonKeyedList extends JsonList implements ComparesAsList {
   ) {
     super(raw, items);
   }
-  equalTo(other: ListValue): boolean | Failure {
-    const own = this.#byKey();
+  *comparingTo(other: ListValue, pace: Pace): Steps<boolean | Failure> {
+    const own = yield* this.#byKey(pace);
     for (let index = 0; index < other.size; index++) {
       const theirs = other.at(index);
       if (theirs instanceof Failure) return theirs;
       const place = own.get(this.#keyOf(rawOf(theirs)));
       if (place === undefined) return false;
-      const mine = this.at(place);
-      if (mine instanceof Failure) return mine;
-      const same = equal(mine, theirs);
+      const same = yield* comparing(this.at(place), theirs, pace);
       if (same !== true) return same;
     }
     return true;
   }
-  /** Elements with known keys replace those at their places, others follow. */
   override concat(other: ListValue): Result {
+    return finish(this.joining(other, new Pace()));
+  }
+  /** Elements with known keys replace those at their places, others follow. */
+  *joining(other: ListValue, pace: Pace): Steps<Result> {
     const joined = [...this.raw];
-    const places = this.#byKey();
+    const places = yield* this.#byKey(pace);
     for (let index = 0; index < other.size; index++) {
       const element = other.at(index);
       if (element instanceof Failure) return element;
@@ -169,11 +189,17 @@ export class JsonKeyedList extends JsonList implements ComparesAsList {
       const place = places.get(this.#keyOf(raw));
       if (place === undefined) joined.push(raw);
       else joined[place] = raw;
+      if (pace.isOver()) yield;
     }
     return new JsonKeyedList(joined, this.items, this.keyFields);
   }
-  #byKey(): Map<string, number> {
-    return new Map(this.raw.map((raw, index) => [this.#keyOf(raw), index]));
+  *#byKey(pace: Pace): Steps<Map<string, number>> {
+    const places = new Map<string, number>();
+    for (const [index, raw] of this.raw.entries()) {
+      places.set(this.#keyOf(raw), index);
+      if (pace.isOver()) yield;
+    }
+    return places;
   }
   #keyOf(raw: unknown): string {
     const data = (raw ?? {}) as JsonObjectData;
@@ -272,7 +298,7 @@ export class JsonObject extends MapValue {
       if (Object.hasOwn(this.raw, jsonName)) yield name;
   }
   /** Fields without a reader compare as JSON. */
-  equalTo(other: MapValue): boolean | Failure {
+  *comparingTo(other: MapValue, pace: Pace): Steps<boolean | Failure> {
     if (this.size !== other.size) return false;
     for (const [name, { jsonName, reader }] of this.fields) {
       if (!Object.hasOwn(this.raw, jsonName)) continue;
@@ -286,9 +312,11 @@ export class JsonObject extends MapValue {
       const theirs = other.field(name);
       if (mine === undefined && theirs === undefined) continue;
       if (mine === undefined || theirs === undefined) return false;
-      if (mine instanceof Failure) return mine;
-      if (theirs instanceof Failure) return theirs;
-      const same = equal(mine, theirs);
+      if (isPlain(mine) && isPlain(theirs)) {
+        if (equal(mine, theirs) !== true) return false;
+        continue;
+      }
+      const same = yield* comparing(mine, theirs, pace);
       if (same !== true) return same;
     }
     return true;

@@ -1,7 +1,12 @@
 // `"…%s…".format([…])`: clauses %s %d %f %e %b %x %X %o with a precision for %f and %e, and %%. Failures have the
 // reference's texts; a constant format is checked against its arguments when an expression is compiled.
-import { formatDouble } from "../values/text.ts";
-import { formatSeconds, formatTimestamp } from "../values/time.ts";
+import type { OverloadText } from "../../checking/declarations.ts";
+import { CostExceeded } from "../../evaluation/cost-exceeded.ts";
+import { finish, Pace, type Steps } from "../../../queueing/steps.ts";
+import { sorting } from "../../../queueing/sorting.ts";
+import { isLarge } from "../../values/weight.ts";
+import { formatDouble } from "../../values/text.ts";
+import { formatSeconds, formatTimestamp } from "../../values/time.ts";
 import {
   Duration,
   Failure,
@@ -13,7 +18,10 @@ import {
   Uint,
   type Result,
   type Value,
-} from "../values/value.ts";
+} from "../../values/value.ts";
+
+/** No text is made longer: it would cost far more than any limit to look at it. */
+const maxResultLength = 1 << 26;
 
 /** The message is the failure's. */
 export class FormatError extends Error {}
@@ -64,17 +72,19 @@ export const clauseTypes: Readonly<
   },
 };
 
-type Show = (clause: Clause, precision: number, index: number) => string;
+interface Show {
+  show(clause: Clause, precision: number, index: number): Steps<string>;
+}
 
 /**
  * Goes through the clauses of a format; returns the text and how many arguments it took. Throws FormatError for what
  * is no clause, and what `show` throws.
  */
-export function eachClause(
+function* eachClause(
   format: string,
   argumentCount: number,
-  show: Show,
-): { text: string; used: number } {
+  shown: Show,
+): Steps<{ text: string; used: number }> {
   let text = "";
   let used = 0;
   let from = 0;
@@ -92,7 +102,8 @@ export function eachClause(
     if (at + 1 >= format.length)
       throw new FormatError("unexpected end of string");
     const { clause, precision, end } = readClause(format, at + 1);
-    text += show(clause, precision, used);
+    text += yield* shown.show(clause, precision, used);
+    if (text.length > maxResultLength) throw new CostExceeded();
     used++;
     from = end;
   }
@@ -129,19 +140,63 @@ function readClause(
   return { clause: clause as Clause, precision, end: end + 1 };
 }
 
+class CheckedArguments implements Show {
+  constructor(
+    private readonly check: (clause: Clause, index: number) => void,
+  ) {}
+
+  // oxlint-disable-next-line require-yield
+  *show(clause: Clause, _precision: number, index: number): Steps<string> {
+    this.check(clause, index);
+    return "";
+  }
+}
+
+/** Of a constant format: how many arguments it takes. Throws FormatError, and what `check` throws. */
+export function checkClauses(
+  format: string,
+  argumentCount: number,
+  check: (clause: Clause, index: number) => void,
+): number {
+  const checked = new CheckedArguments(check);
+  return finish(eachClause(format, argumentCount, checked)).used;
+}
+
+class ShownArguments implements Show {
+  readonly #pace = new Pace();
+
+  constructor(private readonly args: ListValue) {}
+
+  *show(clause: Clause, precision: number, index: number): Steps<string> {
+    const value = this.args.at(index);
+    if (value instanceof Failure) throw new FormatError(value.message);
+    if (this.#pace.isOver()) yield;
+    return clause === "s"
+      ? yield* showingText(value, this.#pace)
+      : showAs(clause, precision, value);
+  }
+}
+
 /** A failure for arguments that do not fit the format. */
-export function formatText(format: string, args: ListValue): Result {
+function* formatting(format: string, args: ListValue): Steps<Result> {
   try {
-    return eachClause(format, args.size, (clause, precision, index) => {
-      const value = args.at(index);
-      if (value instanceof Failure) throw new FormatError(value.message);
-      return showAs(clause, precision, value);
-    }).text;
+    const shown = new ShownArguments(args);
+    return (yield* eachClause(format, args.size, shown)).text;
   } catch (error) {
     if (error instanceof FormatError) return new Failure(error.message);
     throw error;
   }
 }
+
+/** The cost is the format's alone: what long arguments take is seen by the time. */
+export const formatCall: Pick<OverloadText, "call" | "inSteps"> = {
+  call: ([format, args]) =>
+    finish(formatting(format as string, args as ListValue)),
+  inSteps: ([format, args]) =>
+    isLarge(format!) || isLarge(args!)
+      ? formatting(format as string, args as ListValue)
+      : undefined,
+};
 
 function refuse(clause: Clause, value: Value): never {
   const { name } = typeOf(value);
@@ -150,8 +205,11 @@ function refuse(clause: Clause, value: Value): never {
   );
 }
 
-function showAs(clause: Clause, precision: number, value: Value): string {
-  if (clause === "s") return showText(value);
+function showAs(
+  clause: Exclude<Clause, "s">,
+  precision: number,
+  value: Value,
+): string {
   if (clause === "f" || clause === "e")
     return showNumber(clause, precision, value);
   if ((clause === "x" || clause === "X") && typeof value !== "bigint") {
@@ -214,6 +272,20 @@ function grouped(text: string, number: number): string {
 }
 
 /** A value within %s; lists and maps show their parts the same way. */
+function* showingText(value: Value, pace: Pace): Steps<string> {
+  if (value instanceof ListValue) {
+    const parts: string[] = [];
+    for (let index = 0; index < value.size; index++) {
+      parts.push(yield* showingPart(value.at(index), pace));
+      if (pace.isOver()) yield;
+    }
+    return `[${parts.join(", ")}]`;
+  }
+  return value instanceof MapValue
+    ? yield* showingMap(value, pace)
+    : showText(value);
+}
+
 function showText(value: Value): string {
   switch (typeof value) {
     case "string":
@@ -225,13 +297,6 @@ function showText(value: Value): string {
       return String(value);
   }
   if (value === null) return "null";
-  if (value instanceof ListValue) {
-    const parts: string[] = [];
-    for (let index = 0; index < value.size; index++)
-      parts.push(showPart(value.at(index)));
-    return `[${parts.join(", ")}]`;
-  }
-  if (value instanceof MapValue) return showMap(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString();
   if (value instanceof Uint) return String(value.value);
   if (value instanceof Duration) return formatSeconds(value);
@@ -240,18 +305,29 @@ function showText(value: Value): string {
   return refuse("s", value);
 }
 
-function showMap(map: MapValue): string {
-  const parts: [key: string, value: string][] = [];
-  for (const key of map.keys())
-    parts.push([showPart(key), showPart(map.get(key) as Result)]);
-  parts.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return `{${parts.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
+function* showingMap(map: MapValue, pace: Pace): Steps<string> {
+  // Keys that are shown alike follow each other.
+  const shown = new Map<string, string>();
+  for (const key of map.keys()) {
+    const name = yield* showingPart(key, pace);
+    const value = yield* showingPart(map.get(key) as Result, pace);
+    const before = shown.get(name);
+    const entry = `${name}:${value}`;
+    shown.set(name, before === undefined ? entry : `${before}, ${entry}`);
+    if (pace.isOver()) yield;
+  }
+  const parts: string[] = [];
+  for (const name of yield* sorting([...shown.keys()])) {
+    parts.push(shown.get(name)!);
+    if (pace.isOver()) yield;
+  }
+  return `{${parts.join(", ")}}`;
 }
 
 /** A part of a list or map, as an expression would write it. */
-function showPart(value: Result): string {
+function* showingPart(value: Result, pace: Pace): Steps<string> {
   if (value instanceof Failure) throw new FormatError(value.message);
-  const text = showText(value);
+  const text = yield* showingText(value, pace);
   if (typeof value === "string") return JSON.stringify(text);
   if (value instanceof Uint8Array) return `b${JSON.stringify(text)}`;
   if (typeof value === "number")
