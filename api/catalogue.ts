@@ -66,31 +66,42 @@ export class Catalogue {
     else this.#groupSizes.delete(group);
   }
 
-  /** The version of a resource that is added at run time, unless it is there. Versions of a group follow by priority. */
-  addVersionOf({ group, version, custom }: ResourceInfo): void {
-    if (this.hasGroupVersion(group, version)) return;
-    let all: [string, GroupVersionInfo][] = [];
-    let lower = -1;
-    if (this.#groupSizes.get(group)) {
-      all = [...this.#groups];
-      lower = all.findIndex(
-        ([, one]) =>
-          one.group === group && compareVersions(version, one.version) < 0,
-      );
+  /** The versions of a resource that is added at run time, but those that are there. A group's follow by priority. */
+  addVersionsOf(infos: readonly ResourceInfo[]): void {
+    const byGroup = new Map<string, GroupVersionInfo[]>();
+    for (const info of infos) {
+      const { group, version } = info;
+      if (this.hasGroupVersion(group, version)) continue;
+      const added = byGroup.get(group) ?? [];
+      added.push(addedVersion(info));
+      byGroup.set(group, added);
     }
-    const info: GroupVersionInfo = {
-      group,
-      version,
-      stability: stabilityOf(version),
-      enabledByDefault: true,
-      preferred: false,
-      ...(custom ? { custom } : {}),
-    };
-    if (lower < 0) return this.addGroupVersion(info);
-    all.splice(lower, 0, [apiVersionOf(info), info]);
-    this.#countVersions(group, 1);
-    this.#groups.clear();
-    for (const [key, one] of all) this.#groups.set(key, one);
+    for (const [group, added] of byGroup) this.#insert(group, added);
+  }
+
+  /** Each before the first of its group that has a lower priority, or at the end. A definition may have thousands. */
+  #insert(group: string, added: GroupVersionInfo[]): void {
+    added.sort((a, b) => compareVersions(a.version, b.version));
+    let next = 0;
+    if (this.#groupSizes.get(group)) {
+      const before = [...this.#groups.values()];
+      this.#groups.clear();
+      for (const one of before) {
+        if (one.group === group)
+          while (
+            next < added.length &&
+            compareVersions(added[next]!.version, one.version) < 0
+          )
+            this.#place(added[next++]!);
+        this.#place(one);
+      }
+    }
+    for (; next < added.length; next++) this.#place(added[next]!);
+    this.#countVersions(group, added.length);
+  }
+
+  #place(info: GroupVersionInfo): void {
+    this.#groups.set(apiVersionOf(info), info);
   }
 
   add(info: ResourceInfo): void {
@@ -145,6 +156,19 @@ export class Catalogue {
     return this.#byKind.get(`${apiVersionOf({ group, version })}/${kind}`);
   }
 }
+
+const addedVersion = ({
+  group,
+  version,
+  custom,
+}: ResourceInfo): GroupVersionInfo => ({
+  group,
+  version,
+  stability: stabilityOf(version),
+  enabledByDefault: true,
+  preferred: false,
+  ...(custom ? { custom } : {}),
+});
 
 const versionForm = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
 const levels: readonly (string | undefined)[] = ["alpha", "beta", undefined];

@@ -113,10 +113,9 @@ export class KindSet {
       const prefix = known?.stored?.prefix;
       if (prefix !== undefined && prefix !== form?.prefix)
         cache.unregister(prefix);
-      for (const { info } of definition.versions) {
-        catalogue.addVersionOf(info);
-        catalogue.add(info);
-      }
+      const infos = definition.versions.map(({ info }) => info);
+      catalogue.addVersionsOf(infos);
+      for (const info of infos) catalogue.add(info);
       this.#add((kind = this.#kindOf(definition, form, objects)));
       this.#changed(infosOf(known, kind));
     };

@@ -160,7 +160,7 @@ const widget = (plural: string, kind: string) => ({
 
 function addKind(to: Catalogue, plural: string, kind: string): void {
   const info = widget(plural, kind);
-  to.addVersionOf(info);
+  to.addVersionsOf([info]);
   to.add(info);
 }
 
