@@ -30,14 +30,15 @@ import {
 } from "../api/pki/serving-tls.ts";
 import { arrive } from "./intake/arrive.ts";
 import { Intake } from "./intake/intake.ts";
-import { Handshakes } from "./handshakes.ts";
-import { HeaderDeadline } from "./header-deadline.ts";
-import { HeaderValues } from "./header-values.ts";
-import { clientCertificates } from "./peer-certificates.ts";
+import { Handshakes } from "./connections/handshakes.ts";
+import { HeaderDeadline } from "./connections/header-deadline.ts";
+import { HeaderValues } from "./connections/header-values.ts";
+import { OpenConnections } from "./connections/open-connections.ts";
+import { clientCertificates } from "./connections/peer-certificates.ts";
 import { Pipeline } from "./pipeline.ts";
 import { maxHeaderFields, refusalOf } from "./request-head.ts";
-import { SessionDeadline } from "./session-deadline.ts";
-import { replaceStreamTable } from "./stream-table.ts";
+import { SessionDeadline } from "./connections/session-deadline.ts";
+import { replaceStreamTable } from "./connections/stream-table.ts";
 import { UpgradeExchange } from "./upgrade-exchange.ts";
 import {
   Http1Exchange,
@@ -92,15 +93,11 @@ const slowHandshakeMs = 5_000;
 const idleTimeoutMs = 90_000;
 /** A cluster of 5,000 nodes keeps two or three for each. */
 const defaultMaxConnections = 10_000;
-/** How often refused connections are logged, at most. */
-const refusalLogMs = 60_000;
 /** So that clients who heed it send long headers in one frame: continuations are limited to eight. */
 const maxFrameBytes = 1024 * 1024;
 
 /** Unsent parts of lists on all streams of a connection; beyond it new streams are refused. */
 const maxSessionMemoryMb = 32;
-/** After so long without a packet the peer is asked whether it is still there; the reference's. */
-const keepAliveMs = 3 * 60_000;
 /** The reference's: selectors and impersonated groups may be long. */
 const maxHeaderBytes = 1024 * 1024;
 
@@ -115,13 +112,16 @@ export class Listener {
   readonly #values = new HeaderValues();
   readonly #slow: HeaderDeadline;
   #idle: SessionDeadline | undefined;
-  /** Of all connections, those whose handshake is under way among them. */
-  readonly #open = new Set<Socket>();
-  #refused = { count: 0, loggedMs: -refusalLogMs };
+  readonly #open: OpenConnections;
   #contextOf: (name: string) => SecureContext | undefined = () => undefined;
 
   constructor(private readonly options: ListenerOptions) {
-    const { tls } = options;
+    const { tls, maxConnections = defaultMaxConnections, logger } = options;
+    this.#open = new OpenConnections({
+      max: maxConnections,
+      makeRoom: () => this.#makeRoom(),
+      logger,
+    });
     const slow = (this.#slow = new HeaderDeadline(headersTimeoutMs));
     if (tls) {
       const common = {
@@ -286,7 +286,7 @@ export class Listener {
     this.#idle?.stop();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
-    for (const socket of this.#open) socket.destroy();
+    this.#open.destroy();
   }
 
   get connections(): number {
@@ -336,26 +336,11 @@ export class Listener {
     else this.options.handle(exchange);
   }
 
-  /** Counts the new connection, or ends it when there are too many that are in use. */
   #admit(socket: Socket): void {
-    const { maxConnections = defaultMaxConnections, logger } = this.options;
-    if (this.#open.size >= maxConnections && !this.#makeRoom()) {
-      socket.destroy();
-      const refused = this.#refused;
-      refused.count++;
-      if (performance.now() - refused.loggedMs < refusalLogMs) return;
-      refused.loggedMs = performance.now();
-      logger.warn(
-        { connections: this.#open.size, refused: refused.count },
-        "too many connections: new ones are refused",
-      );
-      return;
-    }
-    this.#open.add(socket);
-    socket.setKeepAlive(true, keepAliveMs);
-    socket.once("close", () => this.#open.delete(socket));
-    if (this.options.tls !== undefined) this.#handshakes.begin(socket);
-    this.#intake.accept(socket, this.options.tls !== undefined);
+    if (!this.#open.admit(socket)) return;
+    const { tls } = this.options;
+    if (tls !== undefined) this.#handshakes.begin(socket);
+    this.#intake.accept(socket, tls !== undefined);
   }
 
   /** False: every connection is in use. */

@@ -1,5 +1,5 @@
 // Keeps container logs within their size: the runtime rotates a log that has grown beyond it. Looks again when the fastest
-// growing log could be full, and when the disk has lost as much as a log may take, whoever wrote it; at the latest after
+// growing log could be full, and when the disk has lost as much as a log may take, by any writer; at the latest after
 // the monitor interval. An idle node looks at each log once in that time.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -71,7 +71,7 @@ export class LogRotation {
     this.#schedule(newLogMs);
   }
 
-  /** What the file system has left, told often: a slow log may have turned fast since the last look. */
+  /** What the file system has left, reported often: a slow log may have turned fast since the last look. */
   spaceLeft(bytes: number): void {
     this.#spaceBytes ??= bytes;
     if (this.#spaceBytes - bytes < this.#options.maxSizeBytes) return;

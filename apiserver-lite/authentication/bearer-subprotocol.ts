@@ -1,6 +1,6 @@
 // A bearer token among the subprotocols that a WebSocket client offers: scripts in browsers can send it in no other way.
-// As at the reference it counts in a WebSocket handshake alone, is base64url without padding, and stands beside another
-// protocol, which is the one the handshake is answered with: a token is never told on or back.
+// As at the reference it counts in a WebSocket handshake alone, is base64url without padding, and comes beside another
+// protocol, which is the one the handshake is answered with: a token is neither passed on nor sent back.
 import type { IncomingHttpHeaders } from "node:http";
 import { errors } from "../../api/errors.ts";
 
@@ -22,7 +22,7 @@ export function offeredProtocols(headers: IncomingHttpHeaders): string[] {
   return offered(headers).filter((protocol) => !isToken(protocol));
 }
 
-/** Undefined: there is none. Throws ApiError 401 for one that can't be read, or stands alone. */
+/** Undefined: there is none. Throws ApiError 401 for one that can't be read, or comes alone. */
 export function subprotocolToken(
   headers: IncomingHttpHeaders,
 ): string | undefined {

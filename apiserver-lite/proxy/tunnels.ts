@@ -1,6 +1,6 @@
 // Upgraded connections that are passed on byte for byte, in both directions, until one side ends. All of them end with
 // close(). Each costs two sockets for as long as its client likes, so that their number is bounded: one user gets no more
-// than are free still, which leaves a place for the next one however many somebody holds.
+// than are free still, which leaves a place for the next one however many one of them holds.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { errors } from "../../api/errors.ts";

@@ -95,7 +95,7 @@ function findCommand(argv: readonly string[]): number {
   );
 }
 
-/** What stands where the command should: neither an option nor the value of one. */
+/** What is there where the command should be: neither an option nor the value of one. */
 function unknownWord(argv: readonly string[]): string | undefined {
   return argv.find(
     (word, index) =>

@@ -181,7 +181,7 @@ export async function mountPropagation(files: MachineFiles): Promise<Finding> {
     .split("\n")
     .map((line) => line.split(" "))
     .filter(([, , , , mountPoint]) => mountPoint === "/");
-  // Of mounts on one place the last lies on top. Optional fields stand between the options and a dash.
+  // Of mounts on one place the last lies on top. Optional fields are between the options and a dash.
   const fields = roots.at(-1);
   if (!fields) return ok(name, "the kernel does not say");
   const optional = fields.slice(6, fields.indexOf("-"));

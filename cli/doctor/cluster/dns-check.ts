@@ -2,10 +2,7 @@
 import { Resolver } from "node:dns/promises";
 import { failed, ok, warning, type Finding } from "../finding.ts";
 
-type Lookup = (
-  server: string,
-  name: string,
-) => Promise<readonly string[]>;
+type Lookup = (server: string, name: string) => Promise<readonly string[]>;
 
 const timeoutMs = 2000;
 
@@ -19,7 +16,7 @@ const ask: Lookup = (server, name) => {
 
 /**
  * @param server address of the Service kube-dns; undefined: there is none
- * @param expected addresses of the Service kubernetes, which the name stands for
+ * @param expected addresses of the Service kubernetes, which the name means
  */
 export async function dnsFinding(
   server: string | undefined,

@@ -5,7 +5,7 @@ import type { Node } from "../../../api/types/core-v1.ts";
 import { failed, ok, warning, type Finding } from "../finding.ts";
 import { several, short } from "./several.ts";
 
-/** Nodes report no more often than that; a difference of clocks below it can't be told from a lease on its way. */
+/** Nodes report no more often than that; a difference of clocks below it looks like a lease on its way. */
 const aheadMs = 5000;
 
 function ofNode(node: Node): Finding[] {

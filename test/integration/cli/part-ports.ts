@@ -7,7 +7,7 @@ import { apiServerOptions } from "../../../cli/options/apiserver.ts";
 import { controllerManagerOptions } from "../../../cli/options/controller-manager.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { schedulerOptions } from "../../../cli/options/scheduler.ts";
-import { openAgentPorts } from "../../../cli/parts/agent/agent.ts";
+import { openAgentPorts } from "../../../cli/parts/agent/agent-ports.ts";
 import { agentServingPair } from "../../../cli/parts/agent-certificate.ts";
 import { startApiPart } from "../../../cli/parts/api/apiserver.ts";
 import { chooseStore } from "../../../cli/parts/api/store.ts";

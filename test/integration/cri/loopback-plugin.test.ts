@@ -122,7 +122,8 @@ test("it takes the link's place, and gives it back; without the machine's plug-i
   const directory = path.join(temporary(), "plugins");
   const own = await installLoopbackScript(temporary(), machinePlugins);
   const target = async (script?: string): Promise<string> => {
-    const given = script === undefined ? {} : { loopback: script };
+    const given: Record<string, string> =
+      script === undefined ? {} : { loopback: script };
     await linkPlugins(directory, machinePlugins, given);
     return fs.readlinkSync(path.join(directory, "loopback"));
   };

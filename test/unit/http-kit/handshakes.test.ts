@@ -1,7 +1,7 @@
 // Real sockets: what they and TLS's have in common is Node's.
 import { once } from "node:events";
 import * as net from "node:net";
-import { Handshakes } from "../../../http-kit/handshakes.ts";
+import { Handshakes } from "../../../http-kit/connections/handshakes.ts";
 
 let server: net.Server;
 const accepted: net.Socket[] = [];

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import { HeaderDeadline } from "../../../http-kit/header-deadline.ts";
+import { HeaderDeadline } from "../../../http-kit/connections/header-deadline.ts";
 
 class FakeSocket extends EventEmitter {
   bytesRead = 0;

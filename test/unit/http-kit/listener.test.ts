@@ -11,7 +11,7 @@ import {
 } from "../../../api/pki/certificate.ts";
 import type { Exchange, Http2Exchange } from "../../../http-kit/exchange.ts";
 import { Listener } from "../../../http-kit/listener.ts";
-import { replaceStreamTable } from "../../../http-kit/stream-table.ts";
+import { replaceStreamTable } from "../../../http-kit/connections/stream-table.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const nowMs = Date.now();

@@ -3,7 +3,7 @@ import * as http2 from "node:http2";
 import * as net from "node:net";
 import { once } from "node:events";
 import { Http2Exchange } from "../../../http-kit/exchange.ts";
-import { SessionDeadline } from "../../../http-kit/session-deadline.ts";
+import { SessionDeadline } from "../../../http-kit/connections/session-deadline.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const idleMs = 9000;

@@ -21,9 +21,9 @@ import { Intake } from "../../../http-kit/intake/intake.ts";
 import {
   SessionDeadline,
   type TimedStream,
-} from "../../../http-kit/session-deadline.ts";
+} from "../../../http-kit/connections/session-deadline.ts";
 import { Listener } from "../../../http-kit/listener.ts";
-import { StreamTable } from "../../../http-kit/stream-table.ts";
+import { StreamTable } from "../../../http-kit/connections/stream-table.ts";
 import { eventually } from "../../support/eventually.ts";
 
 v8.setFlagsFromString("--expose-gc");

@@ -4,7 +4,7 @@ import * as vm from "node:vm";
 import {
   StreamTable,
   UnnumberedStreams,
-} from "../../../http-kit/stream-table.ts";
+} from "../../../http-kit/connections/stream-table.ts";
 import { randomNumbers } from "../../support/random-numbers.ts";
 
 v8.setFlagsFromString("--expose-gc");

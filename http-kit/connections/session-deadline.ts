@@ -11,7 +11,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { Listed, RequestList } from "../api/queueing/request-list.ts";
+import { Listed, RequestList } from "../../api/queueing/request-list.ts";
 
 /**
  * A stream as it is seen here. Not its exchange: an answered stream may wait for its client long after its request is

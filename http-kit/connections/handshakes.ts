@@ -1,10 +1,10 @@
-// Connections whose TLS handshake is under way. Nobody knows who makes them, so they hold no place against those that are
+// Connections whose TLS handshake is under way. It is not known who makes them, so they hold no place against those that are
 // known: when a port is full the oldest of them goes, before a connection that is merely idle if it is slow.
 import type { Socket } from "node:net";
 import {
   readingHandleOf,
   type ReadingHandle,
-} from "./intake/reading-handle.ts";
+} from "../intake/reading-handle.ts";
 
 interface Handshake {
   readonly socket: Socket;

@@ -2,8 +2,8 @@
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { maxIntermediates } from "../api/pki/chain.ts";
-import type { Peer } from "./exchange.ts";
+import { maxIntermediates } from "../../api/pki/chain.ts";
+import type { Peer } from "../exchange.ts";
 
 /** The leaf and the issuers that were sent beside it, in their order. */
 export function clientCertificates(
