@@ -271,7 +271,9 @@ function openSession(
       held?.release();
       return code;
     } catch (error) {
-      throw toRuntimeError(error, "Exec");
+      // The client's, who knows what it has called.
+      const { code, detail } = toRuntimeError(error, "Exec");
+      throw new RuntimeError(code, detail, { cause: error });
     } finally {
       for (const output of outputs) output.end();
       socket.destroy();

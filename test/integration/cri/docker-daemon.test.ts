@@ -271,3 +271,15 @@ test("layers that images share count once in what images take", async () => {
   for (const name of ["shared:1", "shared:2"])
     await docker.getImage(name).remove();
 });
+
+test("an exec that can't start says why in the runtime's words alone", async () => {
+  const { sandbox, container } = await run("exec-fails", "sleep 1000");
+  const session = await runtime.exec(container, ["nope"], {
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    tty: false,
+  });
+  await expect(session.exit).rejects.toThrow(/^OCI runtime exec failed: /);
+  await runtime.removePodSandbox(sandbox);
+});
