@@ -1,6 +1,7 @@
 // A container's last message: the termination log it may have written, else (when its policy says so and it failed) the
 // end of its output. At most 4096 bytes of the file, 2048 characters or 80 lines of the log.
 import { open } from "node:fs/promises";
+import { posix } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { containerRecord } from "../pods/shape/labels.ts";
 import { descriptorPath, openPathFlags } from "../volumes/files/descriptors.ts";
@@ -19,8 +20,10 @@ export async function terminationMessage(
   logs: Pick<ContainerLogs, "tail">,
 ): Promise<string> {
   const record = containerRecord(status.annotations);
+  // Docker says what the path comes to.
+  const place = posix.normalize(record.terminationMessagePath);
   const mount = status.mounts.find(
-    ({ containerPath }) => containerPath === record.terminationMessagePath,
+    ({ containerPath }) => posix.normalize(containerPath) === place,
   );
   const text = mount ? await beginning(mount.hostPath) : "";
   if (

@@ -59,3 +59,22 @@ test("a link is not followed", async () => {
   fs.symlinkSync(path.join(directory, "secret"), link);
   expect(await messageIn(link)).toBe("");
 });
+
+test.each([
+  ["/a/../b//log", "/a/../b//log"],
+  ["/a/../b//log", "/b/log"],
+])("the path %s is found as %s", async (asked, reported) => {
+  const file = path.join(directories(), "log");
+  fs.writeFileSync(file, "over");
+  const pod = testPod({
+    containers: [{ name: "main", image: "i", terminationMessagePath: asked }],
+  });
+  const mount = { containerPath: reported, hostPath: file, readonly: false };
+  const status = containerOf(pod, "main", {
+    mounts: [{ ...mount, propagation: "private" }],
+    exitCode: 1,
+  });
+  expect(
+    await terminationMessage(status, { tail: () => Promise.resolve("") }),
+  ).toBe("over");
+});
