@@ -261,7 +261,9 @@ const volumes: Fields<Omit<Volume, "name">> = {
   persistentVolumeClaim: works(),
   photonPersistentDisk: unserved,
   portworxVolume: unserved,
-  projected: works(),
+  projected: works(
+    "bundles of certificates behind ClusterTrustBundleProjection, else dropped",
+  ),
   quobyte: unserved,
   rbd: unserved,
   scaleIO: unserved,
