@@ -1,7 +1,7 @@
 // hostPath volumes: the type is checked, and what may be made is made. As a persistent volume without a type it is a
 // directory.
 import { open, stat } from "node:fs/promises";
-import type { Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { makeDirectory } from "../../../cri/directories.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 
@@ -27,7 +27,7 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     await makeDirectory(path, 0o755);
     found = await stat(path);
   } else if (!found && type === "FileOrCreate") {
-    await (await open(path, "a", 0o644)).close();
+    await makeFile(path);
     found = await stat(path);
   }
   const expected = expectations[type];
@@ -36,6 +36,12 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     throw new Error(
       `hostPath type check failed: ${path} is not a ${expected.name}`,
     );
+}
+
+/** A pipe that was put there since must not hold a thread until somebody reads it, and what is there keeps its content. */
+export async function makeFile(path: string): Promise<void> {
+  const flags = constants.O_CREAT | constants.O_RDONLY | constants.O_NONBLOCK;
+  await (await open(path, flags, 0o644)).close();
 }
 
 const expectations: Record<

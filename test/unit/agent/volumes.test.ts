@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { Pod, Volume } from "../../../api/types/core-v1.ts";
@@ -5,7 +6,10 @@ import {
   checkPayloadPath,
   writePayload,
 } from "../../../agent/volumes/files/atomic-writer.ts";
-import { checkHostPath } from "../../../agent/volumes/types/host-path.ts";
+import {
+  checkHostPath,
+  makeFile,
+} from "../../../agent/volumes/types/host-path.ts";
 import { configMapType } from "../../../agent/volumes/payload/config-map.ts";
 import { downwardApiType } from "../../../agent/volumes/payload/downward-api.ts";
 import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
@@ -172,6 +176,21 @@ test.each<[Omit<Volume, "name">, string]>([
   ],
 ])("%j is refused", async (volume, message) => {
   await expect(files(testPod(), volume)).rejects.toThrow(message);
+});
+
+test("a pipe where a file is to be made holds nobody, and a file keeps what it has", async () => {
+  const directory = directories();
+  const pipe = path.join(directory, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  await makeFile(pipe);
+  await expect(checkHostPath(pipe, "FileOrCreate")).rejects.toThrow(
+    `hostPath type check failed: ${pipe} is not a file`,
+  );
+  const file = path.join(directory, "file");
+  await makeFile(file);
+  await fs.writeFile(file, "kept");
+  await makeFile(file);
+  expect(await fs.readFile(file, "utf8")).toBe("kept");
 });
 
 test("hostPath types", async () => {
