@@ -28,6 +28,8 @@ import {
   followJobs,
   planDue,
   surplusJobs,
+  unexpectedJobs,
+  unseenJobs,
   wasSetBack,
 } from "./cronjob-plan.ts";
 import { parseSchedule } from "./schedule.ts";
@@ -91,12 +93,15 @@ class CronJobController {
 
   async #reconcile(key: string): Promise<ReconcileResult> {
     const { name, namespace } = splitKey(key);
-    const observed = this.#cronJobs.lister.get(name, namespace);
+    let observed = this.#cronJobs.lister.get(name, namespace);
     if (!observed) return;
-    const owned = this.#jobs.lister.byIndex(
-      "controller",
-      observed.metadata.uid ?? "",
-    );
+    const owned = await this.#ownedJobs(observed);
+    // The watch of Jobs may be ahead of that of CronJobs.
+    if (unexpectedJobs(observed, owned).length > 0)
+      observed = await orUndefined(
+        this.#context.client.resource(cronJobs).get(name, namespace),
+      );
+    if (!observed) return;
     const { status, events } = followJobs(observed, owned);
     recordAll(this.#recorder, observed, events);
     const cronJob = await this.#writeStatus(observed, status);
@@ -111,6 +116,20 @@ class CronJobController {
     return nextMs === undefined
       ? undefined
       : { requeueAfterMs: nextMs - clock.now() + slackMs };
+  }
+
+  /** Those that were observed, and those of the status that the watch of Jobs has not brought yet. */
+  async #ownedJobs(cronJob: CronJob): Promise<readonly Job[]> {
+    const { uid = "", namespace } = cronJob.metadata;
+    const owned = this.#jobs.lister.byIndex("controller", uid);
+    const late: Job[] = [];
+    for (const unseen of unseenJobs(cronJob, owned)) {
+      const found = await orUndefined(
+        this.#context.client.resource(jobs).get(unseen.name ?? "", namespace),
+      );
+      if (found && found.metadata.uid === unseen.uid) late.push(found);
+    }
+    return late.length > 0 ? [...owned, ...late] : owned;
   }
 
   #scheduleOf(cronJob: CronJob): Schedule | undefined {
@@ -230,6 +249,16 @@ class CronJobController {
     return this.#context.client
       .resource(cronJobs)
       .updateStatus({ ...cronJob, status: withoutEmptyList(status) });
+  }
+}
+
+/** Undefined: there is no such object. */
+async function orUndefined<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

@@ -2,6 +2,7 @@
 // history limits, and whether a Job is due. Nothing here writes.
 import { clockToleranceMs } from "../../api/clock.ts";
 import type { CronJob, CronJobStatus, Job } from "../../api/types/batch-v1.ts";
+import type { ObjectReference } from "../../api/types/core-v1.ts";
 import { hasCondition, isFinished } from "../job/job-conditions.ts";
 import type { PlannedEvent } from "../workloads/planned-event.ts";
 import { latestBefore } from "./schedule.ts";
@@ -20,7 +21,36 @@ const warning = (reason: string, message: string): PlannedEvent => ({
   message,
 });
 
-/** The status with its active list and its last success brought up to date. */
+const activeUids = ({ status }: CronJob): ReadonlySet<string | undefined> =>
+  new Set((status?.active ?? []).map(({ uid }) => uid));
+
+/**
+ * Jobs that run and that the status does not know: made by somebody else (`kubectl create job --from`), or the status
+ * could not be written, or is not the newest.
+ */
+export function unexpectedJobs(
+  cronJob: CronJob,
+  owned: readonly Job[],
+): readonly Job[] {
+  const known = activeUids(cronJob);
+  return owned.filter(
+    (job) => !known.has(job.metadata.uid) && !isFinished(job),
+  );
+}
+
+/** Names and uids in the status of Jobs that are not among those observed: they are gone, or were not seen yet. */
+export function unseenJobs(
+  { status }: CronJob,
+  owned: readonly Job[],
+): readonly ObjectReference[] {
+  const seen = new Set(owned.map(({ metadata }) => metadata.uid));
+  return (status?.active ?? []).filter(({ uid }) => !seen.has(uid));
+}
+
+/**
+ * The status with its active list and its last success brought up to date.
+ * @param owned its Jobs, with those that only the server knows yet
+ */
 export function followJobs(
   cronJob: CronJob,
   owned: readonly Job[],
@@ -44,6 +74,13 @@ export function followJobs(
     );
     return false;
   });
+  for (const { metadata } of unexpectedJobs(cronJob, owned))
+    events.push(
+      warning(
+        "UnexpectedJob",
+        `Saw a job that the controller did not create or forgot: ${metadata.name}`,
+      ),
+    );
   for (const job of owned) {
     const { completionTime } = job.status ?? {};
     if (
@@ -155,6 +192,17 @@ function latestDue(
   let fromMs = beginMs;
   if (spec.startingDeadlineSeconds !== undefined)
     fromMs = Math.max(fromMs, nowMs - spec.startingDeadlineSeconds * 1000);
+  // 31 February: the parser of the reference gives the zero time twice, hence its words.
+  if (schedule.next(fromMs) === undefined)
+    return {
+      dueMs: undefined,
+      events: [
+        warning(
+          "InvalidSchedule",
+          `invalid schedule: ${spec.schedule} : time difference between two schedules is less than 1 second`,
+        ),
+      ],
+    };
   let missed = 0;
   for (
     let next = schedule.next(fromMs);

@@ -9,6 +9,7 @@ import {
   followJobs,
   planDue,
   surplusJobs,
+  unseenJobs,
   wasSetBack,
 } from "../../../controllers/cronjob/cronjob-plan.ts";
 import { parseSchedule } from "../../../controllers/cronjob/schedule.ts";
@@ -134,6 +135,14 @@ test.each<
     "",
   ],
   [
+    "a warning where the time never comes",
+    "10:10:00",
+    { schedule: "59 23 31 2 *" },
+    undefined,
+    [],
+    " InvalidSchedule",
+  ],
+  [
     "one and a warning after more than a hundred misses",
     "23:59:00",
     { schedule: "* * * * *" },
@@ -174,6 +183,30 @@ test("Jobs that ended or went missing leave the status, with an event each", () 
     "Saw completed job: ended, condition: Complete",
     "Saw completed job: failed, condition: Failed",
     "Active job went missing: gone",
+  ]);
+});
+
+test("a Job that runs and that the status does not know is an event; one that ended is none", () => {
+  const cronJob = cronJobOf({}, active("runs"));
+  const { status, events } = followJobs(cronJob, [
+    jobOf("runs active"),
+    jobOf("manual active"),
+    jobOf("before Complete 10:10:00"),
+  ]);
+  expect(status.active).toEqual([{ name: "runs", uid: "runs" }]);
+  expect(events).toEqual([
+    {
+      type: "Warning",
+      reason: "UnexpectedJob",
+      message: "Saw a job that the controller did not create or forgot: manual",
+    },
+  ]);
+});
+
+test("Jobs of the status that were not observed are named", () => {
+  const cronJob = cronJobOf({}, active("runs", "late"));
+  expect(unseenJobs(cronJob, [jobOf("runs active")])).toEqual([
+    { name: "late", uid: "late" },
   ]);
 });
 

@@ -1,10 +1,15 @@
 import type { DaemonSet, StatefulSet } from "../../../api/types/apps-v1.ts";
 import type { CronJob, Job } from "../../../api/types/batch-v1.ts";
-import type { PersistentVolumeClaim, Pod } from "../../../api/types/core-v1.ts";
+import type {
+  Event,
+  PersistentVolumeClaim,
+  Pod,
+} from "../../../api/types/core-v1.ts";
 import type { PodDisruptionBudget } from "../../../api/types/policy-v1.ts";
 import {
   cronJobs,
   daemonSets,
+  events,
   jobs,
   nodes,
   persistentVolumeClaims,
@@ -480,6 +485,66 @@ test("a CronJob makes Jobs on time, forbids overlap, and keeps a short history",
   const cronJob = plane.api.all<CronJob>(cronJobs)[0]!;
   expect(cronJob.status?.lastScheduleTime).toBe("2025-01-01T00:04:00Z");
   expect(cronJob.status?.active).toHaveLength(1);
+});
+
+test("a CronJob asks for Jobs that were not observed, and tells of those it did not make", async () => {
+  const clock = new FakeClock(Date.UTC(2025, 0, 1, 0, 0, 30));
+  await start({ clock });
+  await clock.advanceAsync(10);
+  const job = (name: string, owner?: CronJob): Job =>
+    ({
+      metadata: {
+        ...meta(name),
+        ...(owner
+          ? {
+              ownerReferences: [
+                {
+                  apiVersion: "batch/v1",
+                  kind: "CronJob",
+                  name: owner.metadata.name,
+                  uid: owner.metadata.uid,
+                  controller: true,
+                },
+              ],
+            }
+          : {}),
+      },
+      spec: {
+        template: { spec: { ...template().spec, restartPolicy: "Never" } },
+      },
+    }) as Job;
+  const resource = plane.client.resource(jobs);
+  const unseen = await resource.create(job("unseen"));
+  const made = await plane.client.resource(cronJobs).create({
+    metadata: meta("c"),
+    spec: { schedule: "0 0 1 1 *", jobTemplate: {} },
+  } as CronJob);
+  await plane.client.resource(cronJobs).updateStatus({
+    ...made,
+    status: {
+      active: [
+        { name: "unseen", namespace: "default", uid: unseen.metadata.uid! },
+        { name: "gone", namespace: "default", uid: "gone" },
+      ],
+    },
+  });
+  await resource.create(job("manual", made));
+  await clock.advanceAsync(5_000);
+  expect(
+    plane.api
+      .all<CronJob>(cronJobs)[0]!
+      .status?.active?.map(({ name }) => name),
+  ).toEqual(["unseen"]);
+  expect(
+    plane.api
+      .all<Event>(events)
+      .filter(({ involvedObject }) => involvedObject.kind === "CronJob")
+      .map(({ type, reason, message }) => `${type} ${reason} ${message}`)
+      .sort(),
+  ).toEqual([
+    "Normal MissingJob Active job went missing: gone",
+    "Warning UnexpectedJob Saw a job that the controller did not create or forgot: manual",
+  ]);
 });
 
 test("a disruption budget counts its pods", async () => {
