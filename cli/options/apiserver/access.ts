@@ -37,7 +37,12 @@ export const authenticationOptions: OptionTable = [
       "",
       "Structured authentication file.",
     ),
-    option("client-ca-file", "string", "", "CA bundle of client certificates."),
+    option(
+      "client-ca-file",
+      "string",
+      "",
+      "CA bundle of client certificates; `orbit server` takes those of its own authority as well.",
+    ),
     option(
       "token-auth-file",
       "string",

@@ -64,7 +64,10 @@ const clusterInfoPath =
 /** Paths a cluster that is secure by default shows to anybody. */
 const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
-/** PEM: of clients, and of proxies that speak for clients. */
+/**
+ * PEM: of clients, and of proxies that speak for clients. A whole cluster has clients of its own (the administrator of the
+ * kubeconfig that it writes, nodes that join), whose authority stays beside those of --client-ca-file.
+ */
 export function clientAuthorities(
   values: OptionValues,
   pki: ClusterPki | undefined,
@@ -73,8 +76,11 @@ export function clientAuthorities(
     const file = values.optionalText(option);
     return file && readAuthorityFile(option, file);
   };
+  const clients = [given("client-ca-file"), pki?.clusterCa.certificate].filter(
+    (each) => each !== undefined && each !== "",
+  );
   return {
-    clientCa: given("client-ca-file") ?? pki?.clusterCa.certificate,
+    clientCa: clients.length > 0 ? clients.join("\n") : undefined,
     headerCa:
       given("requestheader-client-ca-file") ?? pki?.frontProxyCa.certificate,
   };
@@ -251,8 +257,8 @@ export function createSecurity(options: TokenOptions): Security {
       ...tokens.metrics.families(),
     ],
     updatePki(renewed) {
-      if (!values.optionalText("client-ca-file"))
-        verifier?.setAuthorities(renewed.clusterCa.certificate);
+      const authorities = clientAuthorities(values, renewed).clientCa;
+      if (authorities) verifier?.setAuthorities(authorities);
     },
     async stop() {
       await lastUsed.stop();

@@ -1,5 +1,17 @@
 // Options that a cluster of the library takes, and those that it refuses rather than ignores.
+import * as fs from "node:fs";
+import * as https from "node:https";
+import * as path from "node:path";
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  type CertificatePair,
+} from "../../../api/pki/certificate.ts";
 import { startCluster } from "../../../index.ts";
+import { createKubectl } from "../../support/kubectl.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+
+const directory = useTempDirectories();
 
 const refused: readonly (readonly [option: string, reason: RegExp])[] = [
   ["--store=etcd", /state is in memory/],
@@ -44,6 +56,90 @@ test("options of the API server, the controllers and the scheduler have their ef
       "/api/v1/namespaces/default/services/kubernetes",
     );
     expect(body).toMatchObject({ spec: { clusterIP: "10.55.0.1" } });
+  } finally {
+    await cluster.stop();
+  }
+});
+
+/** Who the server takes the owner of this certificate for, or the status of its refusal. */
+const whoIs = (
+  url: string,
+  ca: string,
+  { certificate: cert, key }: CertificatePair,
+): Promise<string | number> =>
+  new Promise((resolve, reject) => {
+    const request = https.request(
+      `${url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        ca,
+        cert,
+        key,
+        agent: false,
+      },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part) => (text += part));
+        response.on("end", () => {
+          if (response.statusCode !== 201)
+            return resolve(response.statusCode ?? 0);
+          const review = JSON.parse(text) as {
+            status: { userInfo: { username: string } };
+          };
+          resolve(review.status.userInfo.username);
+        });
+      },
+    );
+    request.on("error", reject);
+    request.end(
+      JSON.stringify({
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "SelfSubjectReview",
+      }),
+    );
+  });
+
+test("--client-ca-file admits clients of other authorities beside the cluster's own", async () => {
+  const nowMs = Date.now();
+  const others = createCertificateAuthority({
+    subject: { commonName: "others" },
+    nowMs,
+  });
+  const strangers = createCertificateAuthority({
+    subject: { commonName: "strangers" },
+    nowMs,
+  });
+  const jane = (authority: CertificatePair): CertificatePair =>
+    issueCertificate(authority, {
+      subject: { commonName: "jane" },
+      usages: ["client auth"],
+      validityMs: 3_600_000,
+      nowMs,
+    });
+  const file = path.join(directory(), "clients.crt");
+  fs.writeFileSync(file, others.certificate);
+  const cluster = await startCluster({ args: [`--client-ca-file=${file}`] });
+  try {
+    const { url, certificateAuthority: ca } = cluster;
+    expect(await whoIs(url, ca, jane(others))).toBe("jane");
+    expect(await whoIs(url, ca, jane(strangers))).toBe(401);
+    const kubeconfig = path.join(directory(), "kubeconfig");
+    fs.writeFileSync(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+    expect(
+      await createKubectl(kubeconfig)("get namespace default -o name"),
+    ).toMatchObject({ code: 0, stdout: "namespace/default\n" });
+    const published = await cluster.client.raw(
+      "GET",
+      "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
+    );
+    expect(published.body).toMatchObject({
+      data: {
+        "client-ca-file": expect.stringContaining(
+          others.certificate.trim(),
+        ) as string,
+      },
+    });
   } finally {
     await cluster.stop();
   }
