@@ -64,6 +64,8 @@ export interface CertificateOptions extends AlternativeNames {
   readonly usages: readonly ExtendedKeyUsage[];
   readonly validityMs: number;
   readonly nowMs: number;
+  /** How long before now it is valid; default five minutes. */
+  readonly backdateMs?: number;
 }
 
 export const YEAR_MS = 365 * 24 * 3600 * 1000;
@@ -165,7 +167,7 @@ export function certifyPublicKey(
     issuerKey: authority.key,
     subject: encodeSubject(options.subject),
     publicKey,
-    notBeforeMs: options.nowMs - BACKDATE_MS,
+    notBeforeMs: options.nowMs - (options.backdateMs ?? BACKDATE_MS),
     notAfterMs: Math.min(
       options.nowMs + options.validityMs,
       new Date(issuer.validTo).getTime(),

@@ -14,9 +14,28 @@ import { certificateSigningRequests } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import { errorText } from "../workloads/pod-control.ts";
 import { Reconciler } from "../reconciler.ts";
-import { signerProblem, signers } from "./signers.ts";
+import {
+  kubeletClientSigner,
+  servingSigner,
+  signerProblem,
+  signers,
+} from "./signers.ts";
 
 const minDurationMs = 600_000;
+const minBackdateMs = 300_000;
+const nodeBackdateMs = 86_400_000;
+
+/**
+ * As the reference for all but nodes'. A node whose certificate is not valid yet for the API server, because that one's
+ * clock was ahead and has been set right, can't ask for another one: a day's difference is allowed for, as far as it is
+ * little of the certificate's life.
+ */
+function backdateMs(signerName: string, validityMs: number): number {
+  return signerName === kubeletClientSigner || signerName === servingSigner
+    ? Math.max(minBackdateMs, Math.min(nodeBackdateMs, validityMs / 10))
+    : minBackdateMs;
+}
+
 const keyUsages = new Set<string>([
   "digital signature",
   "content commitment",
@@ -76,6 +95,10 @@ export function createCertificateSigner(
     const usages = csr.spec.usages ?? [];
     const { publicKey, ...names } = request;
     const wantedMs = (csr.spec.expirationSeconds ?? Infinity) * 1000;
+    const validityMs = Math.min(
+      options.clusterSigningDurationMs,
+      Math.max(minDurationMs, wantedMs),
+    );
     return certifyPublicKey(authority, publicKey, {
       ...names,
       keyUsages: usages.filter((usage) => keyUsages.has(usage)) as KeyUsage[],
@@ -83,10 +106,8 @@ export function createCertificateSigner(
         (usage) => !keyUsages.has(usage),
       ) as ExtendedKeyUsage[],
       nowMs: clock.now(),
-      validityMs: Math.min(
-        options.clusterSigningDurationMs,
-        Math.max(minDurationMs, wantedMs),
-      ),
+      validityMs,
+      backdateMs: backdateMs(csr.spec.signerName, validityMs),
     });
   }
 

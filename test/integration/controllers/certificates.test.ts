@@ -49,13 +49,13 @@ afterEach(async () => {
   await server.stop();
 });
 
-const ask = (name: string, commonName: string) =>
+const ask = (name: string, commonName: string, expirationSeconds = 3600) =>
   client.resource(certificateSigningRequests).create({
     metadata: { name },
     spec: {
       signerName: "kubernetes.io/kube-apiserver-client-kubelet",
       usages: ["digital signature", "client auth"],
-      expirationSeconds: 3600,
+      expirationSeconds,
       request: Buffer.from(
         createCsr(createPrivateKeyPem(), {
           commonName,
@@ -96,6 +96,26 @@ test("an approved request is signed for the time it asks", async () => {
   const hours = (Date.parse(issued.validTo) - Date.now()) / 3_600_000;
   expect(hours).toBeGreaterThan(0.9);
   expect(hours).toBeLessThan(1.1);
+});
+
+test("a node's certificate outlives a clock that is set back by a day", async () => {
+  await ask("long", "system:node:n1", 30 * 86_400);
+  await ask("short", "system:node:n1", 3600);
+  const lifeSeconds = async (name: string): Promise<number> => {
+    const { status } = await client
+      .resource(certificateSigningRequests)
+      .get(name);
+    const pem = Buffer.from(status!.certificate!, "base64").toString();
+    const { validFrom, validTo } = new X509Certificate(pem);
+    return (Date.parse(validTo) - Date.parse(validFrom)) / 1000;
+  };
+  for (const name of ["long", "short"])
+    await approve(name).catch(() => undefined); // Or approved by itself already.
+  await passes(async () => {
+    expect(await lifeSeconds("long")).toBe(31 * 86_400);
+    // No more than a tenth of its life: renewal is due after two thirds of it.
+    expect(await lifeSeconds("short")).toBe(3600 + 360);
+  });
 });
 
 test("a request the signer does not accept is marked failed", async () => {
