@@ -6,6 +6,10 @@ import { Environment } from "../../../api/cel/environment.ts";
 import { compile } from "../../../api/cel/program.ts";
 import { parsingForeignJson } from "../../../client/webhook/foreign-json.ts";
 import { stringDeclared } from "../../../api/cel/schemas/declared-type.ts";
+import { typeOfSchema } from "../../../api/cel/schemas/from-json-schema.ts";
+import { settingDefaults } from "../../../api/structural/defaulting.ts";
+import { duplicateProblems } from "../../../api/structural/list-types.ts";
+import { Structural } from "../../../api/structural/structural.ts";
 import { CustomSchema } from "../../../api/structural/custom-schema.ts";
 import { prepareSchemas } from "../../../api/structural/prepare.ts";
 import type { Steps } from "../../../api/queueing/steps.ts";
@@ -21,11 +25,30 @@ const long = "a".repeat(mebibyte);
 
 const environment = new Environment({ variables: { self: stringDeclared() } });
 
-function expression(source: string, self: string): () => Steps<unknown> {
-  const compiled = compile(source, environment);
+function expression(
+  source: string,
+  self: unknown,
+  variables = environment,
+): () => Steps<unknown> {
+  const compiled = compile(source, variables);
   if (!compiled.ok) throw new Error(compiled.issues.toString());
   return () => compiled.program.evaluateInSteps({ self });
 }
+
+/** Of a list of texts that is a set. */
+const setEnvironment = new Environment({
+  variables: {
+    self: typeOfSchema(
+      {
+        type: "array",
+        items: { type: "string" },
+        "x-kubernetes-list-type": "set",
+      },
+      "selfType",
+    )!,
+  },
+});
+const names = Array.from({ length: 100_000 }, (_, index) => `n${index}`);
 
 const customSchema = (spec: JSONSchemaProps): CustomSchema =>
   new CustomSchema(() => ({ type: "object", properties: { spec } }), {
@@ -64,6 +87,41 @@ const cases: Record<string, () => Steps<unknown>> = {
     "self.findAll('[a-z]+').size() > 0",
     "word ".repeat(200_000),
   ),
+  "replace in 1 MiB": expression("self.replace('a', 'bb') != ''", long),
+  "split of 200,000 words": expression(
+    "self.split(' ').size() > 0",
+    "word ".repeat(200_000),
+  ),
+  "sets of 100,000 are joined and compared": expression(
+    "self + self == self",
+    names,
+    setEnvironment,
+  ),
+  "format of 100,000 texts": expression(
+    "'%s'.format([self]) != ''",
+    names,
+    setEnvironment,
+  ),
+  "50,000 defaults": function* () {
+    const schema = new Structural({
+      type: "array",
+      items: {
+        type: "object",
+        properties: { a: { ...text, default: "b" } },
+      },
+    });
+    const value = Array.from({ length: 50_000 }, () => ({}));
+    yield;
+    yield* settingDefaults(value, schema);
+  },
+  "duplicates in a set of 100,000": function* () {
+    const schema = new Structural({
+      type: "array",
+      items: text,
+      "x-kubernetes-list-type": "set",
+    });
+    yield* duplicateProblems(names, schema);
+  },
   "pattern on 1 MiB": validation({ ...text, pattern: "^[a-z]+$" }, long),
   "pattern in anyOf on 1 MiB": validation(
     { ...text, anyOf: [{ pattern: "^[b]+$" }, { pattern: "^(a|b)*$" }] },

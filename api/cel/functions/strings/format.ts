@@ -5,6 +5,7 @@ import { CostExceeded } from "../../evaluation/cost-exceeded.ts";
 import { finish, Pace, type Steps } from "../../../queueing/steps.ts";
 import { sorting } from "../../../queueing/sorting.ts";
 import { isLarge } from "../../values/weight.ts";
+import { Joined, maxResultLength } from "./joined.ts";
 import { formatDouble } from "../../values/text.ts";
 import { formatSeconds, formatTimestamp } from "../../values/time.ts";
 import {
@@ -19,9 +20,6 @@ import {
   type Result,
   type Value,
 } from "../../values/value.ts";
-
-/** No text is made longer: it would cost far more than any limit to look at it. */
-const maxResultLength = 1 << 26;
 
 /** The message is the failure's. */
 export class FormatError extends Error {}
@@ -274,12 +272,10 @@ function grouped(text: string, number: number): string {
 /** A value within %s; lists and maps show their parts the same way. */
 function* showingText(value: Value, pace: Pace): Steps<string> {
   if (value instanceof ListValue) {
-    const parts: string[] = [];
-    for (let index = 0; index < value.size; index++) {
-      parts.push(yield* showingPart(value.at(index), pace));
-      if (pace.isOver()) yield;
-    }
-    return `[${parts.join(", ")}]`;
+    const parts = new Joined(", ", pace);
+    for (let index = 0; index < value.size; index++)
+      yield* parts.add(yield* showingPart(value.at(index), pace));
+    return `[${parts.text()}]`;
   }
   return value instanceof MapValue
     ? yield* showingMap(value, pace)
@@ -316,12 +312,10 @@ function* showingMap(map: MapValue, pace: Pace): Steps<string> {
     shown.set(name, before === undefined ? entry : `${before}, ${entry}`);
     if (pace.isOver()) yield;
   }
-  const parts: string[] = [];
-  for (const name of yield* sorting([...shown.keys()])) {
-    parts.push(shown.get(name)!);
-    if (pace.isOver()) yield;
-  }
-  return `{${parts.join(", ")}}`;
+  const parts = new Joined(", ", pace);
+  for (const name of yield* sorting([...shown.keys()]))
+    yield* parts.add(shown.get(name)!);
+  return `{${parts.text()}}`;
 }
 
 /** A part of a list or map, as an expression would write it. */

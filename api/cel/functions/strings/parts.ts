@@ -2,7 +2,6 @@
 // where the strings are short.
 import { finish, Pace, type Steps } from "../../../queueing/steps.ts";
 import type { OverloadText } from "../../checking/declarations.ts";
-import { CostExceeded } from "../../evaluation/cost-exceeded.ts";
 import {
   ArrayList,
   Failure,
@@ -11,44 +10,7 @@ import {
   type Value,
 } from "../../values/value.ts";
 import { isLarge } from "../../values/weight.ts";
-
-/** Nothing an expression makes may be longer: it would cost far more than any limit to look at it. */
-const maxResultLength = 1 << 26;
-
-/** Puts many parts together, some at a time: one call that joins a million of them would take long. */
-class Joined {
-  readonly #chunks: string[] = [];
-  #parts: string[] = [];
-  #length = 0;
-  #isFirst = true;
-
-  constructor(
-    private readonly separator: string,
-    private readonly pace: Pace,
-  ) {}
-
-  *add(part: string): Steps<void> {
-    this.#parts.push(part);
-    this.#length += part.length + this.separator.length;
-    if (this.#length > maxResultLength) throw new CostExceeded();
-    if (!this.pace.isOver()) return;
-    this.#flush();
-    yield;
-  }
-
-  #flush(): void {
-    if (this.#parts.length === 0) return;
-    const text = this.#parts.join(this.separator);
-    this.#chunks.push(this.#isFirst ? text : this.separator + text);
-    this.#isFirst = false;
-    this.#parts = [];
-  }
-
-  text(): string {
-    this.#flush();
-    return this.#chunks.length === 1 ? this.#chunks[0]! : this.#chunks.join("");
-  }
-}
+import { Joined } from "./joined.ts";
 
 /** The parts of a text between a separator, at most so many; the last one is the rest. Code points where it is "". */
 function* partsOf(
