@@ -40,23 +40,27 @@ export function equal(left: Value, right: Value): boolean | Failure {
 }
 
 /** The same in steps. */
-export function* comparing(
+export function comparing(
   left: Result,
   right: Result,
   pace: Pace,
 ): Steps<boolean | Failure> {
+  if (left instanceof ListValue && right instanceof ListValue)
+    return comparingLists(left, right, pace);
+  if (left instanceof MapValue && right instanceof MapValue)
+    return "comparingTo" in left
+      ? (left as ComparesAsMap & MapValue).comparingTo(right, pace)
+      : comparingMaps(left, right, pace);
+  return compared(left, right);
+}
+
+// oxlint-disable-next-line require-yield
+function* compared(left: Result, right: Result): Steps<boolean | Failure> {
   if (left instanceof Failure) return left;
   if (right instanceof Failure) return right;
-  if (pace.isOver()) yield;
-  if (left instanceof ListValue)
-    return (
-      right instanceof ListValue && (yield* comparingLists(left, right, pace))
-    );
-  if (left instanceof MapValue)
-    return (
-      right instanceof MapValue && (yield* comparingMaps(left, right, pace))
-    );
-  return equal(left, right);
+  // One of the two has no parts.
+  const isPart = left instanceof ListValue || left instanceof MapValue;
+  return !isPart && equal(left, right);
 }
 
 function equalScalars(left: Value, right: Value): boolean | Failure {
@@ -99,6 +103,7 @@ function* comparingLists(
   pace: Pace,
 ): Steps<boolean | Failure> {
   if (left.size !== right.size) return false;
+  if (pace.isOver()) yield;
   if ("comparingTo" in left)
     return yield* (left as ComparesAsList & ListValue).comparingTo(right, pace);
   for (let index = 0; index < left.size; index++) {
@@ -120,9 +125,8 @@ function* comparingMaps(
   right: MapValue,
   pace: Pace,
 ): Steps<boolean | Failure> {
-  if ("comparingTo" in left)
-    return yield* (left as ComparesAsMap & MapValue).comparingTo(right, pace);
   if (left.size !== right.size) return false;
+  if (pace.isOver()) yield;
   for (const key of left.keys()) {
     const theirs = right.get(key);
     if (theirs === undefined) return false;
