@@ -5,7 +5,7 @@ import { isNotFound } from "../../api/errors.ts";
 import { option } from "../options/build-table.ts";
 import { fileOptions, outputOptions } from "../options/ctl.ts";
 import { UsageError } from "../options/table.ts";
-import { agentOperands, isNodeAgent, namedOfAgent } from "./node-agent.ts";
+import { agentLists, isNodeAgent, namedOfAgent } from "./node-agent.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
 import {
   createPrinter,
@@ -114,32 +114,45 @@ async function getFromAgent(
   context: CtlContext,
   printer: Printer | undefined,
 ): Promise<number> {
-  const { resource, names } = agentOperands(context.args);
-  const items = await namedOfAgent(context, resource, names);
-  if (printer) {
-    const single = names.length === 1 ? items[0] : undefined;
-    context.print(
-      await printer(
-        single ??
-          ({
-            apiVersion: "v1",
-            kind: "List",
-            metadata: {},
-            items,
-          } as unknown as AnyObject),
-      ),
+  const { values } = context;
+  for (const name of ["watch", "watch-only"])
+    if (values.flag(name))
+      throw new UsageError(
+        `--${name}: a node agent's port has no watches, an API server has`,
+      );
+  if (values.list("filename").length > 0)
+    throw new UsageError(
+      "--filename: a node agent's objects are asked for by type and name",
     );
-    return 0;
-  }
+  const { types, names } = await agentLists(context);
+  const found: AnyObject[] = [];
   const { agentTable } = await import("./inspect/agent-tables.ts");
-  if (items.length === 0) context.warn("No resources found");
-  else
-    context.print(
-      tableText(agentTable(resource, items), {
-        ...tableOptions(context, false, undefined),
-        namespaces: resource !== "persistentvolumes",
-      }),
+  let text = "";
+  for (const type of types) {
+    const items = sorted(
+      await namedOfAgent(context, type.resource, names).catch(
+        (error: unknown) => {
+          if (isNotFound(error) && values.flag("ignore-not-found")) return [];
+          throw error;
+        },
+      ),
+      values.optionalText("sort-by"),
+      (item) => item,
     );
+    found.push(...items);
+    if (printer || items.length === 0) continue;
+    if (text !== "") text += "\n";
+    text += tableText(agentTable(type.resource, items), {
+      ...tableOptions(context, types.length > 1, type),
+      namespaces: type.namespaced,
+    });
+  }
+  if (printer) {
+    const single = names.length === 1 && types.length === 1;
+    if (single && found.length === 0) return 0;
+    await printObjects(context, printer, found, single ? 1 : 0);
+  } else if (text !== "") context.print(text);
+  else if (!values.flag("ignore-not-found")) context.warn("No resources found");
   return 0;
 }
 

@@ -4,7 +4,7 @@ import { option } from "../options/build-table.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlCommand, CtlContext } from "./command.ts";
 import { selectorOptions } from "./get.ts";
-import { isNodeAgent, podOfAgent } from "./node-agent.ts";
+import { isNodeAgent, namedOfAgent, podOfAgent } from "./node-agent.ts";
 import { namedTargets, selectTargets, targetPath } from "./targets.ts";
 
 /** The container asked for, else the default one of the pod. */
@@ -144,7 +144,10 @@ export const logsCommand: CtlCommand = {
   run: async (context) => {
     const { values, args } = context;
     const pods: Pod[] = [];
-    if (values.optionalText("selector")) {
+    if (values.optionalText("selector") && (await isNodeAgent(context))) {
+      const all = await namedOfAgent(context, "pods", []);
+      pods.push(...(all as unknown as Pod[]));
+    } else if (values.optionalText("selector")) {
       for (const target of await selectTargets(context, ["pods"]))
         pods.push(target.object as unknown as Pod);
     } else {

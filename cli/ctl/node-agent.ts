@@ -2,6 +2,7 @@
 // other objects of its manifests directory.
 import type { AnyObject } from "../../api/object.ts";
 import { ApiError, errors, isNotFound } from "../../api/errors.ts";
+import { parseFieldSelector, parseLabelSelector } from "../../api/selectors.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlContext } from "./command.ts";
@@ -16,6 +17,29 @@ const resources: Readonly<Record<string, readonly string[]>> = {
   persistentvolumes: ["persistentvolume", "pv"],
   secrets: ["secret"],
   services: ["service", "svc"],
+};
+
+/** By what else than names the reference selects them. */
+const selectable: Readonly<Record<string, readonly string[]>> = {
+  pods: [
+    "spec.hostNetwork",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.phase",
+    "status.podIP",
+  ],
+  events: [
+    "involvedObject.kind",
+    "involvedObject.name",
+    "involvedObject.namespace",
+    "involvedObject.uid",
+    "reason",
+    "type",
+  ],
+  secrets: ["type"],
+  services: ["spec.clusterIP", "spec.type"],
 };
 
 /** Whether the server is a node agent: port 10250 or 10255, or one that knows /pods and no /api. */
@@ -98,6 +122,68 @@ export async function objectsOfAgent(
   );
 }
 
+function fieldOf(object: AnyObject, path: string): string {
+  let at: unknown = object;
+  for (const name of path.split("."))
+    at = (at as Record<string, unknown> | undefined)?.[name];
+  return typeof at === "object" || at === undefined
+    ? ""
+    : String(at as string | number | boolean);
+}
+
+/** What -l and --field-selector select; undefined: they were not given. @throws UsageError for a field it can't be */
+function selectionOf(
+  { values }: CtlContext,
+  resource: string,
+): ((object: AnyObject) => boolean) | undefined {
+  const given = (name: string): string =>
+    (values.has(name) && values.optionalText(name)) || "";
+  const labels = parseLabelSelector(given("selector"));
+  const fields = parseFieldSelector(given("field-selector"));
+  if (labels.empty && fields.empty) return undefined;
+  const names = fields.requirements.map(({ field }) => field);
+  for (const name of names)
+    if (
+      !/^metadata\.name(space)?$/.test(name) &&
+      !selectable[resource]?.includes(name)
+    )
+      throw new UsageError(
+        `--field-selector: field label not supported: ${name}`,
+      );
+  return (object) =>
+    labels.matches(object.metadata.labels) &&
+    fields.matches(
+      Object.fromEntries(names.map((name) => [name, fieldOf(object, name)])),
+    );
+}
+
+/** The resources of `TYPE,TYPE…` or `all`, and the names behind them. */
+export async function agentLists(context: CtlContext): Promise<{
+  types: readonly ResourceType[];
+  names: readonly string[];
+}> {
+  const { args } = context;
+  const [first = "pods", ...rest] = args;
+  const { ResourceNames } = await import("./resource-names.ts");
+  const builtin = new ResourceNames(undefined).builtin();
+  const typeOf = (resource: string): ResourceType =>
+    builtin.find((type) => type.group === "" && type.resource === resource)!;
+  if (first === "all") {
+    const served = await typesOfAgent(context);
+    const types = served.filter(({ resource }) =>
+      ["pods", "services"].includes(resource),
+    );
+    return { types, names: rest };
+  }
+  if (!first.includes(",")) {
+    const { resource, names } = agentOperands(args);
+    return { types: [typeOf(resource)], names };
+  }
+  const words = first.split(",").filter((word) => word !== "");
+  const resources = [...new Set(words.map(agentResource))];
+  return { types: resources.map(typeOf), names: rest };
+}
+
 /** Resource and names of `TYPE [NAME…]` or `TYPE/NAME…`; without words pods. */
 export function agentOperands(args: readonly string[]): {
   resource: string;
@@ -117,14 +203,19 @@ export function agentOperands(args: readonly string[]): {
   };
 }
 
-/** The objects of these names, or all. Rejects with NotFound for the first that is not there. */
+/** The objects of these names, or all that are selected. Rejects with NotFound for the first that is not there. */
 export async function namedOfAgent(
   context: CtlContext,
   resource: string,
   names: readonly string[],
 ): Promise<AnyObject[]> {
+  const selects = selectionOf(context, resource);
   const all = await objectsOfAgent(context, resource);
-  if (names.length === 0) return all;
+  if (names.length === 0) return selects ? all.filter(selects) : all;
+  if (selects)
+    throw new UsageError(
+      "name cannot be provided when a selector is specified",
+    );
   return names.map((name) => oneOf(all, resource, name));
 }
 
@@ -163,7 +254,8 @@ export async function deleteFromAgent(
       "of a node agent's objects pods alone can be deleted; others go with their manifest",
     );
   const { values } = context;
-  if (names.length === 0 && !values.flag("all"))
+  const selects = selectionOf(context, resource);
+  if (names.length === 0 && !values.flag("all") && !selects)
     throw new UsageError(
       "resource(s) were provided, but no name was specified",
     );
@@ -174,6 +266,8 @@ export async function deleteFromAgent(
       throw error;
     },
   );
+  if (chosen.length === 0 && names.length === 0)
+    context.warn("No resources found");
   for (const { metadata } of chosen) {
     const { name, namespace = "default" } = metadata;
     await http.json({ method: "DELETE", path: `/pods/${namespace}/${name}` });
