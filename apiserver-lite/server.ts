@@ -81,6 +81,7 @@ class Server implements ApiServer {
     this.#clock = options.clock ?? systemClock;
     this.#wiring = wire(options, this.#clock, {
       port: () => this.port,
+      handshakeErrors: () => this.#wiring.listener?.handshakeErrors ?? 0,
       healthChecks: () => this.#healthChecks(),
       refusing: () =>
         this.#state === "draining" && options.shutdownSendRetryAfter

@@ -8,6 +8,7 @@ import type { AdmissionPlugin } from "./admission/plugin.ts";
 import type { Loopback } from "./webhook-client/loopback.ts";
 import { createListener, createLoopback, defaultAddress } from "./own-port.ts";
 import { WebhookClients } from "./webhook-client/webhook-clients.ts";
+import { ConversionMetrics } from "./custom/conversion-metrics.ts";
 import { CustomDefinitions } from "./custom/custom-definitions.ts";
 import { DebugSocket } from "./debug/debug-socket.ts";
 import { HealthResults } from "../http-kit/health-results.ts";
@@ -49,6 +50,8 @@ import type { ApiServerOptions, ServerParts } from "./server-options.ts";
 /** What the wiring asks of the server while it runs. */
 interface Running {
   readonly port: () => number;
+  /** TLS handshakes of its port that failed. */
+  readonly handshakeErrors: () => number;
   readonly healthChecks: () => HealthCheck[];
   /** Set while the server shuts down. */
   readonly refusing: () => { retryAfterSeconds: number } | undefined;
@@ -96,6 +99,7 @@ export function wire(
     ...(options.requestQueue ? { queue: options.requestQueue } : {}),
   });
   const aggregator = createAggregator(options, registry, running);
+  const conversions = new ConversionMetrics();
   const metrics = createMetrics(
     options,
     registry,
@@ -103,6 +107,8 @@ export function wire(
     flows,
     aggregator,
     loopWatch,
+    running,
+    conversions,
   );
   const { access } = metrics;
   const observe = options.observer ?? metrics;
@@ -120,6 +126,7 @@ export function wire(
     logger,
     ...{ slices: registry.slices, ruleTimes: registry.ruleTimes },
     clients: webhookClients,
+    metrics: conversions,
   });
   const front = new Front({
     authenticators: [
@@ -314,6 +321,8 @@ function createMetrics(
   flows: FlowControl | undefined,
   aggregator: Aggregator,
   loopWatch: LoopWatch,
+  { handshakeErrors }: Running,
+  conversions: ConversionMetrics,
 ): Metrics {
   const { store } = options;
   return new Metrics({
@@ -326,11 +335,13 @@ function createMetrics(
     countObjects: options.countStoredObjects ?? true,
     listenerFailures: () =>
       registry.cache.listenerFailures + (store.listenerFailures ?? 0),
+    handshakeErrors,
     audit: options.auditor?.counts,
     loopWatch,
     more: () => [
       ...(flows?.families() ?? []),
       ...aggregator.families(),
+      ...conversions.families(),
       ...(options.moreMetrics?.() ?? []),
     ],
   });

@@ -102,6 +102,8 @@ const maxSessionMemoryMb = 32;
 const maxHeaderBytes = 1024 * 1024;
 
 export class Listener {
+  /** TLS handshakes that failed. */
+  handshakeErrors = 0;
   readonly #server: Server | Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<Socket>();
@@ -173,8 +175,8 @@ export class Listener {
         this.#track(socket);
         if (socket.alpnProtocol !== "h2") slow.add(socket);
       });
-      for (const failed of ["tlsClientError", "sessionError"])
-        this.#server.on(failed, () => undefined);
+      this.#server.on("tlsClientError", () => void this.handshakeErrors++);
+      this.#server.on("sessionError", () => undefined);
     } else {
       this.#server = createServer();
       this.#server.on("connection", (socket: Socket) => {

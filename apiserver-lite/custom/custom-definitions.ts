@@ -17,6 +17,7 @@ import type {
 import type { Transport } from "../../client/transport.ts";
 import { WorkQueue, type WorkResult } from "../../client/work-queue.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
+import type { ConversionMetrics } from "./conversion-metrics.ts";
 import type { KindSet } from "../registry/kinds/kind-set.ts";
 import type { ClusterState } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
@@ -53,6 +54,8 @@ interface CustomDefinitionsOptions {
   readonly slices: TimeSlices;
   /** For conversion webhooks. */
   readonly clients: WebhookClients;
+  /** Of their calls. */
+  readonly metrics: ConversionMetrics;
   readonly ruleTimes: RuleTimes;
 }
 
@@ -222,6 +225,7 @@ export class CustomDefinitions {
     this.#ending.delete(name);
     if (served) {
       this.published.remove(served.definition);
+      this.options.metrics.forget(served.definition.metadata.name);
       await this.options.kinds.unregister(resourceOf(served.definition));
     }
     if (given) this.#addOthers(given.group, name);

@@ -161,7 +161,7 @@ function typesOf(
 
 /** By the webhook, or ("None") only the version is another. What the schema of that version does not have goes. */
 function conversionOf(
-  { spec }: Readonly<CustomResourceDefinition>,
+  { metadata, spec }: Readonly<CustomResourceDefinition>,
   schemas: Schemas,
   calls: ConversionCalls,
 ): Conversion {
@@ -176,7 +176,12 @@ function conversionOf(
       ({ name }) => name === parseApiVersion(apiVersion).version,
     )?.schema;
   if (strategy === "Webhook" && webhook)
-    return webhookConversion(webhook, spec.names.kind, calls, prune);
+    return webhookConversion(
+      webhook,
+      { name: metadata.name, kind: spec.names.kind },
+      calls,
+      prune,
+    );
   return {
     mode: "immediate",
     // Objects are validated afterwards, and what was applied may have nulls to be refused.

@@ -13,6 +13,10 @@ import type { DeferredConversion } from "../registry/kinds/kind-definition.ts";
 import { labels } from "../resources/field-checks.ts";
 import { validateAnnotations } from "../resources/object-meta.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
+import type {
+  ConversionFailure,
+  ConversionMetrics,
+} from "./conversion-metrics.ts";
 import {
   checkReviewKind,
   parseReview,
@@ -32,13 +36,14 @@ const reviewVersions = ["v1", "v1beta1"];
 export interface ConversionCalls {
   readonly clients: WebhookClients;
   readonly slices: TimeSlices;
+  readonly metrics: ConversionMetrics;
 }
 
 /** @param prune takes what the schema of its version does not have out of an object */
 export function webhookConversion(
   { clientConfig, conversionReviewVersions }: WebhookConversion,
-  kind: string,
-  { clients, slices }: ConversionCalls,
+  { name: definition, kind }: { readonly name: string; readonly kind: string },
+  { clients, slices, metrics }: ConversionCalls,
   prune: (object: AnyObject) => AnyObject,
 ): DeferredConversion {
   const version = conversionReviewVersions.find((one) =>
@@ -47,10 +52,14 @@ export function webhookConversion(
   return {
     ...{ mode: "deferred", maxBatch, timeoutMs: batchTimeoutMs },
     async convert(objects, apiVersion, signal, each = false) {
-      const refuse = (what: string): never => {
-        const { group, version: from } = parseApiVersion(
-          objects[0]!.apiVersion ?? "",
-        );
+      const startMs = performance.now();
+      const { group, version: from } = parseApiVersion(
+        objects[0]!.apiVersion ?? "",
+      );
+      const { version: to } = parseApiVersion(apiVersion);
+      const versions = { definition, from, to };
+      const refuse = (what: string, failure?: ConversionFailure): never => {
+        if (failure) metrics.called(versions, startMs, failure);
         throw new ApiError({
           code: 500,
           message: `conversion webhook for ${group}/${from}, Kind=${kind} ${what}`,
@@ -71,23 +80,29 @@ export function webhookConversion(
           () => clients.post(clientConfig ?? {}, review, { timeoutMs, signal }),
         )
         .catch((error: unknown) =>
-          refuse(`failed: ${(error as Error).message}`),
+          refuse(`failed: ${(error as Error).message}`, "call_failure"),
         );
       const result = await convertedIn(answer, version, uid, pause);
-      if (typeof result === "string") return refuse(`failed: ${result}`);
+      if (typeof result === "string")
+        return refuse(`failed: ${result}`, "malformed_response_failure");
       if (result.length !== objects.length)
         return refuse(
           `returned ${result.length} objects, expected ${objects.length}`,
+          "partial_response_failure",
         );
       const made: AnyObject[] = [];
       for (const [index, converted] of result.entries()) {
         const problem = problemOf(converted, objects[index]!, apiVersion);
         if (problem)
-          refuse(shownProblem(problem, index, each || objects.length === 1));
+          refuse(
+            shownProblem(problem, index, each || objects.length === 1),
+            "invalid_converted_object_failure",
+          );
         made.push(prune(converted as AnyObject));
         const paused = pause();
         if (paused) await paused;
       }
+      metrics.called(versions, startMs);
       return made;
     },
   };

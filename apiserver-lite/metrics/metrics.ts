@@ -27,6 +27,8 @@ interface MetricsSources {
   readonly countObjects: boolean;
   /** Of the store and the watch cache: how often one threw. */
   readonly listenerFailures: () => number;
+  /** TLS handshakes that failed. */
+  readonly handshakeErrors: () => number;
   readonly audit: AuditCounts | undefined;
   readonly loopWatch: LoopWatch;
   /** What else belongs to the process. */
@@ -58,7 +60,11 @@ export class Metrics implements Observer {
         if (!registry.endpoint(group, version, resource)) {
           this.#requests.forget(group, version, resource);
           if (!registry.kinds.kind(group, resource))
-            for (const each of [registry.storeTimes, registry.listStreams])
+            for (const each of [
+              registry.storeTimes,
+              registry.listStreams,
+              registry.bodySizes,
+            ])
               each.forget({ group, resource });
         }
     });
@@ -136,11 +142,17 @@ export class Metrics implements Observer {
       )
         .add({ request_kind: "mutating" }, inQueue.mutating)
         .add({ request_kind: "readOnly" }, inQueue.readOnly),
+      new Family(
+        "apiserver_tls_handshake_errors_total",
+        "counter",
+        "TLS handshakes that failed.",
+      ).add({}, this.sources.handshakeErrors()),
       ...this.#loopFamilies(),
       ...this.#storageFamilies(),
       ...cacheFamilies(registry.storedKinds(), registry.cache.revision),
       ...this.#auditFamilies(),
       ...this.access.families(),
+      registry.bodySizes.family(),
       ...registry.admissionMetrics.families(),
       ...registry.ruleTimes.families(),
       ...registry.storeTimes.families(),

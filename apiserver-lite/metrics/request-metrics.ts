@@ -19,6 +19,8 @@ interface Series {
   readonly took: Histogram;
   readonly byCode: Map<number, number>;
   open: number;
+  /** Those of the server itself. */
+  own: number;
   /** Bytes of answers; only of reads. */
   readonly sizes: Histogram | undefined;
   readonly deprecated: boolean;
@@ -66,6 +68,7 @@ export class RequestMetrics {
     const series = this.#of(info, status);
     if (!series) return;
     series.byCode.set(status, (series.byCode.get(status) ?? 0) + 1);
+    if (sentBytes === undefined) series.own++;
     if (info.verb === "watch") return;
     series.took.observe((performance.now() - startedMs) / 1000);
     if (sentBytes !== undefined) series.sizes?.observe(sentBytes);
@@ -161,6 +164,7 @@ export class RequestMetrics {
         took: new Histogram(bounds),
         byCode: new Map(),
         open: 0,
+        own: 0,
         sizes:
           verb === "GET" || verb === "LIST"
             ? new Histogram(sizeBounds)
@@ -214,6 +218,7 @@ export class RequestMetrics {
     return [
       ...[requests, durations, objectives, longRunning, sizes],
       this.#deprecatedFamily(),
+      this.#ownFamily(),
       this.#terminationFamily(),
     ];
   }
@@ -227,6 +232,27 @@ export class RequestMetrics {
     for (const { labels, terminations } of this.#series.values())
       for (const [status, count] of terminations ?? [])
         family.add({ ...labels, code: String(status) }, count);
+    return family;
+  }
+
+  /** In-process requests; several series of a resource are one here. */
+  #ownFamily(): Family {
+    const family = new Family(
+      "apiserver_selfrequest_total",
+      "counter",
+      "Requests that the server's own parts made.",
+    );
+    const sums = new Map<string, { labels: Labels; count: number }>();
+    for (const { labels, own } of this.#series.values()) {
+      const { verb = "", resource = "", subresource = "" } = labels;
+      if (own === 0 || resource === "") continue;
+      const key = `${verb}|${resource}|${subresource}`;
+      const known = sums.get(key);
+      if (known) known.count += own;
+      else
+        sums.set(key, { labels: { verb, resource, subresource }, count: own });
+    }
+    for (const { labels, count } of sums.values()) family.add(labels, count);
     return family;
   }
 

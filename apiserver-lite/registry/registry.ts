@@ -18,6 +18,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { builtinKinds } from "./kinds/builtin-kinds.ts";
 import { KindSet } from "./kinds/kind-set.ts";
 import type { StoredKind } from "./kinds/stored-kind.ts";
+import { BodySizes } from "./body-sizes.ts";
 import { ListStreams } from "./list-streams.ts";
 import { StoreTimes } from "./store-times.ts";
 import { jsonValueCodec, type ValueCodec } from "./value-codec.ts";
@@ -70,6 +71,7 @@ export class Registry implements ClusterState {
   readonly ruleTimes = new RuleTimes();
   readonly storeTimes = new StoreTimes();
   readonly listStreams = new ListStreams();
+  readonly bodySizes = new BodySizes();
   /** What the verbs that touch many objects share the event loop by. */
   readonly slices: TimeSlices;
   readonly kinds: KindSet;

@@ -24,6 +24,7 @@ import { YamlThread } from "./yaml/yaml-thread.ts";
 import { readBody } from "../../http-kit/body.ts";
 import { largeBytes } from "../registry/call.ts";
 import type { LoopWatch } from "../loop/loop-watch.ts";
+import type { BodySizes } from "../registry/body-sizes.ts";
 import type { TimeSlices } from "../loop/time-slices.ts";
 import type { Exchange } from "../../http-kit/exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -64,7 +65,13 @@ export class Bodies {
     private readonly slices: TimeSlices,
     private readonly loopWatch?: LoopWatch,
     private readonly yamlThread = YamlThread.of(),
+    private readonly sizes?: BodySizes,
   ) {}
+
+  /** A body has come as a whole. */
+  received({ info }: HttpRequest, bytes: number): void {
+    if (info.resourceRequest) this.sizes?.received(info, bytes);
+  }
 
   /** Is apply in CBOR possible? */
   get cbor(): boolean {
@@ -245,6 +252,7 @@ class ReceivedBody implements RequestBody {
     const { bodies, request } = this;
     return bodies.read(request).then((bytes) => {
       this.bytes = bytes.length;
+      bodies.received(request, bytes.length);
       const turn = bodies.begin(request.exchange, bytes);
       return turn ? turn.then(() => bytes) : bytes;
     });

@@ -56,6 +56,8 @@ export class ResourceHandler {
       options.decoders,
       options.registry.slices,
       options.registry.options.loopWatch,
+      undefined,
+      options.registry.bodySizes,
     );
     this.#watches = new WatchServing({ ...options, pool: this.#pool });
     this.#routes = new ResourceRoutes({

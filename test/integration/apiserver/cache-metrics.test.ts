@@ -131,3 +131,33 @@ test("what was read from the store, and what of it could not be read", async () 
     all.get('apiserver_watch_cache_resource_version{resource="configmaps"}'),
   ).toBeGreaterThan(1);
 });
+
+test("the sizes of bodies, and the requests of the server's own parts", async () => {
+  const transport = server.server.transport({
+    name: "system:apiserver",
+    groups: ["system:masters"],
+    extra: {},
+  });
+  const resource = { group: "", version: "v1", resource: "secrets" };
+  const namespace = "default";
+  const bytes = Buffer.byteLength(JSON.stringify({ metadata: { name: "a" } }));
+  await growth(
+    {
+      'apiserver_request_body_size_bytes_sum{resource="secrets",verb="create"}':
+        bytes,
+      'apiserver_request_body_size_bytes_count{resource="secrets",verb="delete"}': 2,
+      'apiserver_selfrequest_total{resource="secrets",subresource="",verb="LIST"}': 2,
+      'apiserver_selfrequest_total{resource="secrets",subresource="",verb="POST"}': 0,
+    },
+    async () => {
+      await server.call("POST", secrets, { metadata: { name: "a" } });
+      await server.call("DELETE", `${secrets}/a`);
+      await server.call("DELETE", secrets);
+      await server.call("POST", "/api/v1/namespaces/default/nothings", {});
+      await transport.request({ verb: "list", resource, namespace });
+      await transport.request({ verb: "list", resource, namespace: "" });
+    },
+  );
+  expect([...(await samples()).keys()].join()).not.toContain("nothings");
+  await transport.close();
+});

@@ -70,6 +70,16 @@ async function connect(path?: string): Promise<tls.TLSSocket> {
   return socket;
 }
 
+test("handshakes that fail are counted", async () => {
+  await connect();
+  expect(listener.handshakeErrors).toBe(0);
+  const plain = net.connect(listener.port, "127.0.0.1");
+  sockets.push(plain);
+  plain.on("error", () => undefined);
+  plain.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await eventually(() => listener.handshakeErrors === 1);
+});
+
 test("the connection that has been idle the longest makes room", async () => {
   const before = held.length;
   const busy = await connect("/held");

@@ -198,6 +198,44 @@ test.each<[string, (request: Json) => Json, string]>([
   expect((await server.call("GET", `${at("v1")}/${name}`)).status).toBe(200);
 });
 
+test("calls are counted, with what went wrong", async () => {
+  const shown = async (): Promise<string> =>
+    (await server.call("GET", "/metrics")).text;
+  const failures = async (type: string): Promise<number> =>
+    Number(
+      new RegExp(
+        `apiserver_conversion_webhook_request_total\\{failure_type="${type}",result="\\w+"\\} (\\d+)`,
+      ).exec(await shown())?.[1] ?? 0,
+    );
+  for (const name of ["counted", "lost"]) {
+    const spec = { host: "h", port: 1 };
+    const object = { ...cronTab(name), spec };
+    expect((await server.call("POST", at("v1"), object)).status).toBe(201);
+  }
+  const good = await failures("");
+  const bad = await failures("conversion_webhook_partial_response_failure");
+  await server.call("GET", `${at("v2")}/counted`);
+  expect(await failures("")).toBe(good + 1);
+  answer = ({ uid }) => ({
+    uid,
+    result: { status: "Success" },
+    convertedObjects: [],
+  });
+  try {
+    await server.call("GET", `${at("v2")}/lost`);
+  } finally {
+    answer = honest;
+  }
+  expect(
+    await failures("conversion_webhook_partial_response_failure"),
+  ).toBeGreaterThan(bad);
+  expect(await shown()).toContain(
+    'apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="crontabs.stable.example.com",from_version="v1",succeeded="true",to_version="v2"}',
+  );
+  for (const name of ["counted", "lost"])
+    await server.call("DELETE", `${at("v1")}/${name}`);
+});
+
 test("other metadata than labels and annotations is kept", async () => {
   await server.call(
     "POST",
