@@ -9,22 +9,16 @@ function unlessThere(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-/**
- * Brings the links up to date. Resolves to the directory, or to the machine's own when the links can't be made.
- * @param own by name: programs in place of the machine's
- */
+/** Brings the links up to date. Resolves to the directory, or to the machine's own when the links can't be made. */
 export async function linkPlugins(
   directory: string,
   machine: string,
-  own: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   try {
     const names = await fs.readdir(machine);
     await makeDirectory(directory, 0o755);
     const present = await fs.readdir(directory, { withFileTypes: true });
-    const wanted = new Map(
-      names.map((name) => [name, own[name] ?? join(machine, name)]),
-    );
+    const wanted = new Map(names.map((name) => [name, join(machine, name)]));
     for (const entry of present) {
       if (!entry.isSymbolicLink()) {
         wanted.delete(entry.name);

@@ -9,10 +9,6 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeDirectory } from "../directories.ts";
 import type { Logger } from "pino";
-import {
-  installLoopbackScript,
-  loopbackPluginName,
-} from "../cni/loopback-script.ts";
 import { RuntimeError } from "../runtime.ts";
 import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
@@ -213,15 +209,11 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
   ])
     await makeDirectory(made, 0o700);
   await makeDirectory(cniConfigurationDirectory, 0o755);
-  const scriptDirectory = join(directory, "bin");
-  const machinePlugins = await firstCniDirectory(
-    options.cniBinaryDirectories ?? defaultCniDirectories,
-  );
-  const loopback = await installLoopbackScript(scriptDirectory, machinePlugins);
   const cniBinaryDirectory = await linkPlugins(
     join(directory, "cni", "bin"),
-    machinePlugins,
-    loopback === undefined ? {} : { [loopbackPluginName]: loopback },
+    await firstCniDirectory(
+      options.cniBinaryDirectories ?? defaultCniDirectories,
+    ),
   );
   const toml = containerdToml({
     root: join(directory, "root"),
@@ -243,7 +235,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     log: join(directory, "containerd.log"),
     configuration: join(directory, "config.toml"),
   };
-  const scripts = await installShimScript(scriptDirectory);
+  const scripts = await installShimScript(join(directory, "bin"));
   return {
     files,
     toml,
