@@ -2,6 +2,7 @@
 // laxer on everything else; nothing is normalized but the case of the scheme.
 import { Buffer } from "node:buffer";
 import { quote } from "./opaque.ts";
+import type { Pace, Steps } from "../../queueing/steps.ts";
 
 /** Not a URL; the message is the reference's. */
 export class UrlError extends Error {}
@@ -122,6 +123,7 @@ const hostCharacters = /[^A-Za-z0-9!$&'()*+,;=:[\]<>"\-_.~%\u0080-\uffff]/;
 
 /** Throws UrlError for bad escapes, and characters that a host cannot have. */
 function unescape(text: string, part: Part): string {
+  if (part === "path" && !text.includes("%")) return text;
   const bytes: Buffer[] = [];
   let from = 0;
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 3)) {
@@ -165,26 +167,37 @@ const percent = (point: string): string =>
     .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)
     .join("");
 
-/** Values by key; pairs with bad escapes or semicolons are left out. */
-export function queryValues({ query }: GoUrl): Map<string, string[]> {
+/** Values by key; pairs with bad escapes or semicolons are left out. In steps, as a query may have a million pairs. */
+export function* readingQuery(
+  { query }: GoUrl,
+  pace: Pace,
+): Steps<Map<string, string[]>> {
   const values = new Map<string, string[]>();
-  for (const pair of query.split("&")) {
-    if (pair === "" || pair.includes(";")) continue;
-    const at = pair.indexOf("=");
-    try {
-      const [key, value] = [
-        at < 0 ? pair : pair.slice(0, at),
-        at < 0 ? "" : pair.slice(at + 1),
-      ].map((part) => unescape(part.replaceAll("+", " "), "path")) as [
-        string,
-        string,
-      ];
-      values.set(key, [...(values.get(key) ?? []), value]);
-    } catch (error) {
-      if (!(error instanceof UrlError)) throw error;
-    }
+  for (let from = 0, end = 0; end >= 0; from = end + 1) {
+    end = query.indexOf("&", from);
+    addPair(values, query.slice(from, end < 0 ? undefined : end));
+    if (pace.isOver()) yield;
   }
   return values;
+}
+
+function addPair(values: Map<string, string[]>, pair: string): void {
+  if (pair === "" || pair.includes(";")) return;
+  const at = pair.indexOf("=");
+  try {
+    const [key, value] = [
+      at < 0 ? pair : pair.slice(0, at),
+      at < 0 ? "" : pair.slice(at + 1),
+    ].map((part) => unescape(part.replaceAll("+", " "), "path")) as [
+      string,
+      string,
+    ];
+    const list = values.get(key);
+    if (list) list.push(value);
+    else values.set(key, [value]);
+  } catch (error) {
+    if (!(error instanceof UrlError)) throw error;
+  }
 }
 
 /** Without the port and the brackets of IPv6. */

@@ -4,7 +4,7 @@ import {
   escapedPath,
   hostAndPort,
   parseGoUrl,
-  queryValues,
+  readingQuery,
   UrlError,
   type GoUrl,
 } from "./go-url.ts";
@@ -17,6 +17,8 @@ import {
   OpaqueValue,
   type Result,
 } from "../values/value.ts";
+import { isLarge } from "../values/weight.ts";
+import { finish, Pace, type Steps } from "../../queueing/steps.ts";
 
 const name = "kubernetes.URL";
 export const urlType = objectType(name);
@@ -74,16 +76,27 @@ export const urlLibrary: Library = {
   getPort: part("url_get_port", (url) => hostAndPort(url).port),
   getEscapedPath: part("url_get_escaped_path", escapedPath),
   getQuery: [
-    method<UrlValue>(
-      "url_get_query",
-      name,
-      "map(string, list(string))",
-      ({ url }) => {
-        const values = new EntryMap();
-        for (const [key, list] of queryValues(url))
-          values.set(key, new ArrayList(list));
-        return values;
+    {
+      ...method<UrlValue>(
+        "url_get_query",
+        name,
+        "map(string, list(string))",
+        ({ url }) => finish(readQuery(url)),
+      ),
+      inSteps: ([value]) => {
+        const { url } = value as UrlValue;
+        return isLarge(url.query) ? readQuery(url) : undefined;
       },
-    ),
+    },
   ],
 };
+
+function* readQuery(url: GoUrl): Steps<Result> {
+  const values = new EntryMap();
+  const pace = new Pace(200);
+  for (const [key, list] of yield* readingQuery(url, pace)) {
+    values.set(key, new ArrayList(list));
+    if (pace.isOver()) yield;
+  }
+  return values;
+}

@@ -74,6 +74,8 @@ test.each([
   "'%s'.format([self.map]).size()",
   "'%s and %s'.format([self.texts, self.ints]).size()",
   "self.text.replace('a', '%s').format(self.ints).size()",
+  "url('http://a/?' + self.text.replace(' ', '&')).getQuery()['a'].size()",
+  "url('http://a/?x=' + self.texts.join('&')).getQuery().size()",
   "self.ints.sum()",
   "self.ints.min() + self.ints.max()",
   "self.texts.max()",
