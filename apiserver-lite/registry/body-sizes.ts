@@ -23,7 +23,7 @@ export class BodySizes {
     this.#sizes.observe(bytes, resource, verbs[verb] ?? verb);
   }
 
-  /** The resource is gone; one of another group begins anew with it. */
+  /** The resource is gone; the count of one of another group begins again with it. */
   forget(gone: { readonly resource: string }): void {
     this.#sizes.forget(({ resource }) => resource === gone.resource);
   }
