@@ -68,12 +68,17 @@ async function ctl(...words: string[]): Promise<string> {
     jest.spyOn(stream, "write").mockImplementation(take),
   );
   const { port } = server.address() as AddressInfo;
+  const listeners = process.stdout.listeners("error");
   try {
     await runCtl([...words, "--server", `http://127.0.0.1:${port}`]);
   } catch (error) {
     text += (error as Error).message;
   } finally {
     for (const spy of spies) spy.mockRestore();
+    // A command listens until its process ends.
+    for (const each of process.stdout.listeners("error"))
+      if (!listeners.includes(each))
+        process.stdout.off("error", each as () => void);
   }
   return text;
 }
