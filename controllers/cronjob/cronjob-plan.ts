@@ -25,7 +25,7 @@ const activeUids = ({ status }: CronJob): ReadonlySet<string | undefined> =>
   new Set((status?.active ?? []).map(({ uid }) => uid));
 
 /**
- * Jobs that run and that the status does not know: made by somebody else (`kubectl create job --from`), or the status
+ * Jobs that run and that the status does not know: made by another client (`kubectl create job --from`), or the status
  * could not be written, or is not the newest.
  */
 export function unexpectedJobs(

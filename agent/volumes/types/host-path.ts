@@ -38,7 +38,7 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     );
 }
 
-/** A pipe that was put there since must not hold a thread until somebody reads it, and what is there keeps its content. */
+/** A pipe that was put there since must not hold a thread until it is read, and what is there keeps its content. */
 export async function makeFile(path: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_RDONLY | constants.O_NONBLOCK;
   await (await open(path, flags, 0o644)).close();
