@@ -103,3 +103,12 @@ export const applied = (name: string, data: object): object => ({
   metadata: { name },
   data,
 });
+
+/** Made before the requests that are compared: ConfigMaps a and b, of which b has a label, and the Deployment d. */
+export const someObjects: readonly ApiRequest[] = [
+  post(configMaps, map("a")),
+  post(configMaps, {
+    metadata: { name: "b", namespace, labels: { l: "x" } },
+  }),
+  post(deployments, deployment("d")),
+];

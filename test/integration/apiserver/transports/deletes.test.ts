@@ -7,15 +7,14 @@ import {
   deployments,
   namespace,
   named,
-  map,
   podSpec,
-  deployment,
   post,
   get,
   list,
   remove,
   clusterWide,
   dryRun,
+  someObjects,
 } from "../../../support/transports/requests.ts";
 import {
   useTransportPair,
@@ -23,11 +22,7 @@ import {
 } from "../../../support/transports/pair.ts";
 
 const past: readonly ApiRequest[] = [
-  post(configMaps, map("a")),
-  post(configMaps, {
-    metadata: { name: "b", namespace, labels: { l: "x" } },
-  }),
-  post(deployments, deployment("d")),
+  ...someObjects,
   post(core("serviceaccounts"), named("default")),
   post(pods, named("p", { spec: podSpec })),
   post(core("nodes"), { metadata: { name: "n1" } }, clusterWide),

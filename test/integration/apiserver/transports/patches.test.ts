@@ -1,30 +1,19 @@
 // Patches of all four formats over both transports.
-import type { ApiRequest } from "../../../../client/transport.ts";
 import {
   configMaps,
   deployments,
-  namespace,
-  map,
-  deployment,
-  post,
   patch,
   dryRun,
   strict,
   applied,
+  someObjects,
 } from "../../../support/transports/requests.ts";
 import {
   useTransportPair,
   type RequestTable,
 } from "../../../support/transports/pair.ts";
 
-const past: readonly ApiRequest[] = [
-  post(configMaps, map("a")),
-  post(configMaps, {
-    metadata: { name: "b", namespace, labels: { l: "x" } },
-  }),
-  post(deployments, deployment("d")),
-];
-const pair = useTransportPair(past);
+const pair = useTransportPair(someObjects);
 
 const table: RequestTable = [
   [

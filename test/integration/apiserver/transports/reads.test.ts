@@ -7,13 +7,12 @@ import {
   configMaps,
   pods,
   deployments,
-  namespace,
   map,
-  deployment,
   post,
   get,
   list,
   clusterWide,
+  someObjects,
 } from "../../../support/transports/requests.ts";
 import {
   masked,
@@ -23,12 +22,8 @@ import {
 } from "../../../support/transports/pair.ts";
 
 const past: readonly ApiRequest[] = [
-  post(configMaps, map("a")),
-  post(configMaps, {
-    metadata: { name: "b", namespace, labels: { l: "x" } },
-  }),
+  ...someObjects,
   post(configMaps, map("c")),
-  post(deployments, deployment("d")),
 ];
 const pair = useTransportPair(past);
 

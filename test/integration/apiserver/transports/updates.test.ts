@@ -1,31 +1,21 @@
 // Updates over both transports: of objects, of their status and their scale.
-import type { ApiRequest } from "../../../../client/transport.ts";
 import {
   of,
-  configMaps,
   deployments,
-  namespace,
   named,
   map,
   deployment,
   put,
-  post,
   dryRun,
   strict,
+  someObjects,
 } from "../../../support/transports/requests.ts";
 import {
   useTransportPair,
   type RequestTable,
 } from "../../../support/transports/pair.ts";
 
-const past: readonly ApiRequest[] = [
-  post(configMaps, map("a")),
-  post(configMaps, {
-    metadata: { name: "b", namespace, labels: { l: "x" } },
-  }),
-  post(deployments, deployment("d")),
-];
-const pair = useTransportPair(past);
+const pair = useTransportPair(someObjects);
 
 const table: RequestTable = [
   ["update", put("a", map("a", { a: "2" })), "ConfigMap"],
