@@ -8,6 +8,7 @@ import type { EventRecorder } from "../client/event-recorder.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
+import type { MoveLock } from "./cgroups/move-lock.ts";
 import type { NodeAllocatable } from "./node/node-allocatable.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodEvents } from "./events/pod-events.ts";
@@ -82,6 +83,7 @@ export interface PodRooms {
   readonly csi: CsiVolumes;
   readonly probes: ProbeManager;
   readonly cgroups: CgroupManager;
+  readonly moves: MoveLock;
   readonly hostFiles: HostFiles;
   readonly resources: ResourceManagers;
   readonly devices: DeviceManager;

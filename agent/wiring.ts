@@ -10,6 +10,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { AgentParts, Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import { WorkloadBackOff } from "../eviction/workload-back-off.ts";
+import { MoveLock } from "./cgroups/move-lock.ts";
 import { CgroupMetrics } from "./cgroups/measured-driver.ts";
 import { chooseCgroupDriver } from "./cgroups/choose-driver.ts";
 import { resolveAgentConfig } from "./config/agent-config.ts";
@@ -283,6 +284,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
       config,
       node,
     ),
+    moves: new MoveLock(config.cgroupMount, clock),
     hostFiles: new HostFiles(config),
     resources,
     devices,

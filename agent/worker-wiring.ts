@@ -33,7 +33,7 @@ export function workersContext(
   const { tracer } = ground;
   const { objects } = ground;
   const { runtimePods, volumes, probes, cgroups } = rooms;
-  const { hostFiles: files, resources, claims } = rooms;
+  const { hostFiles: files, resources, claims, moves } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
   const images = wireImages(ground);
   const hooks = createHookRunner(runtime, clock, events);
@@ -56,7 +56,7 @@ export function workersContext(
       runtimeHandler: (pod) => runtimeHandler(client, pod),
       users,
       turns: new Turns(Math.max(8, cpus().length * 2)),
-      events,
+      ...{ moves, events },
     },
     containers: {
       runtime,
@@ -78,6 +78,7 @@ export function workersContext(
       files,
       status: reports.statuses,
       restartBackOff,
+      moves,
       ending: end,
       logger,
       metrics: ground.podMetrics,

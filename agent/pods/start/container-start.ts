@@ -20,6 +20,7 @@ import {
   type SandboxStatus,
 } from "../../../cri/runtime.ts";
 import { runtimeErrorText } from "../../../cri/runtime-error-text.ts";
+import type { MoveLock } from "../../cgroups/move-lock.ts";
 import type { PodMetrics } from "../../metrics/pod-metrics.ts";
 import { endContainer, type EndingContext } from "../end/container-end.ts";
 import { orAborted } from "../end/lifecycle-hooks.ts";
@@ -54,6 +55,7 @@ export interface ContainerStartContext {
   /** The pod's last status. */
   readonly status: { get(pod: Pod): PodStatus | undefined };
   readonly restartBackOff: BackOff;
+  readonly moves: Pick<MoveLock, "during">;
   /** Hooks, events and clock, and what a container whose postStart failed is ended with. */
   readonly ending: EndingContext;
   readonly logger: Logger;
@@ -141,11 +143,8 @@ async function start(
   // A log of that number may be left from before a reboot: the runtime would append to it.
   const logPath = join(sandboxConfig.logDirectory, config.logPath);
   if (!last) await rm(logPath, { force: true });
-  const id = await createAndStart(
-    context,
-    { ...inputs, sandboxConfig },
-    config,
-    last,
+  const id = await context.moves.during(() =>
+    createAndStart(context, { ...inputs, sandboxConfig }, config, last),
   );
   context.files
     .linkContainerLog(pod, container.name, id, logPath)

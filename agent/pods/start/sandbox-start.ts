@@ -8,6 +8,7 @@ import {
 } from "../../../cri/runtime.ts";
 import { runtimeStatusText } from "../../../cri/runtime-error-text.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
+import type { MoveLock } from "../../cgroups/move-lock.ts";
 import type { RuntimePods } from "../runtime/runtime-pods.ts";
 import type { Turns } from "../../pacing/turns.ts";
 import {
@@ -24,6 +25,7 @@ export interface SandboxStartContext {
   readonly users: PodUsersContext;
   /** How many sandboxes are made at a time. */
   readonly turns: Turns;
+  readonly moves: Pick<MoveLock, "during">;
   readonly events: Pick<PodEvents, "pod">;
 }
 
@@ -32,11 +34,13 @@ export async function startSandbox(
   pod: Pod,
   config: SandboxConfig,
 ): Promise<SandboxStatus> {
-  const { runtime, runtimeHandler, users, turns, events } = context;
+  const { runtime, runtimeHandler, users, turns, moves, events } = context;
   try {
     const handler = await runtimeHandler(pod);
     const mapped = await withPodUsers(users, pod, handler, config);
-    const id = await turns.run(() => runtime.runPodSandbox(mapped, handler));
+    const id = await turns.run(() =>
+      moves.during(() => runtime.runPodSandbox(mapped, handler)),
+    );
     crashPoint("podworker.sandbox.made");
     return await addSandbox(context, pod, mapped, id);
   } catch (error) {

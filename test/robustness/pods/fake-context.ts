@@ -94,15 +94,17 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     stopLiveness: () => undefined,
     remove: () => undefined,
   };
+  const moves = { during: <T>(call: () => Promise<T>) => call() };
   const start: PodStartContext = {
     sandboxes: {
-      ...{ runtime, runtimePods, events },
+      ...{ runtime, runtimePods, events, moves },
       runtimeHandler: () => Promise.resolve(""),
       users: { features },
       turns: new Turns(4),
     },
     containers: {
       ...{ runtime, runtimePods, files, status, restartBackOff, logger },
+      moves,
       ending: end,
       users: { features },
       images: {

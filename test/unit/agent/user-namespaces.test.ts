@@ -67,6 +67,7 @@ async function start(
           : undefined,
       },
       turns: new Turns(1),
+      moves: { during: (call) => call() },
       events: {
         pod: (_pod, type, reason, message) =>
           events.push(`${type} ${reason} ${message}`),
