@@ -3,6 +3,7 @@
 // shim that the pod has, and after each task that was removed in good order, to remove it once more (which runs runc or crun, too).
 // The script answers both by itself and hands everything else on. Newer versions of containerd ask neither.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
+import { uptime } from "node:os";
 import { join } from "node:path";
 import { makeDirectory } from "../directories.ts";
 import { findProgram } from "../process.ts";
@@ -15,16 +16,20 @@ export const ociStateDirectory = "/run/containerd/runc";
 
 /**
  * The script. It runs in the directory of the task's bundle. `start` prints the shim's address and leaves it in the bundle;
- * `delete` prints a DeleteResponse (exit_status 137, exited_at now), as the shim does.
+ * `delete` prints a DeleteResponse (exit_status 137, exited_at now), as the shim does; the time is counted from the
+ * machine's start, as `date` would be one more program for each task.
  */
 export function shimScript(
   shim: string,
   stateDirectory = ociStateDirectory,
 ): string {
+  // Rounded up: with the whole seconds since then it is never in the past.
+  const bootSeconds = Math.ceil(Date.now() / 1000 - uptime());
   return `#!/bin/sh
 # Written by orbit at every start; changes are lost.
 shim=${shellQuoted(shim)}
 state=${shellQuoted(stateDirectory)}
+boot=${bootSeconds}
 id= namespace= previous= action=
 for word; do
   case $previous in
@@ -57,10 +62,15 @@ start)
 delete)
   if [ -n "$id" ] && [ -n "$namespace" ] && [ -d "$state" ] && [ ! -e "$state/$namespace/$id" ]; then
     set -- rootfs/* rootfs/.[!.]* "$@"
-    if [ "$1" = 'rootfs/*' ] && [ "$2" = 'rootfs/.[!.]*' ]; then
-      now=$(date +%s)
-      printf '\\020\\211\\001\\032\\006\\010'
-      printf "$(printf '\\\\%03o' $((now & 127 | 128)) $((now >> 7 & 127 | 128)) $((now >> 14 & 127 | 128)) $((now >> 21 & 127 | 128)) $((now >> 28 & 127)))"
+    if [ "$1" = 'rootfs/*' ] && [ "$2" = 'rootfs/.[!.]*' ] && read -r up rest </proc/uptime; then
+      # A number of five bytes, each as the escape of its octal digits.
+      rest=$((boot + \${up%%.*})) more=128 text=
+      for byte in 1 2 3 4 5; do
+        [ $byte -lt 5 ] || more=0
+        digit=$((rest & 127 | more)) rest=$((rest >> 7))
+        text="$text\\0$((digit >> 6))$((digit >> 3 & 7))$((digit & 7))"
+      done
+      printf '\\020\\211\\001\\032\\006\\010%b' "$text"
       exit 0
     fi
     shift 2
