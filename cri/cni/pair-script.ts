@@ -175,10 +175,14 @@ forward() {
   [ "$on" = 1 ] || echo 1 >|"$1"
 }
 
-# A pod is no router of the node's: what it announces must give the node neither routes nor addresses. Called before the
-# pod's end is up. Where the kernel has no IPv6 there is no such file.
+# A pod is no router of the node's: what it announces must give the node neither routes nor addresses; and questions that
+# it asks under others' addresses must not fill the kernel's table of neighbours, which is one for the whole machine. Where
+# pods have no IPv6 the node's end has none. Called before the pod's end is up. A kernel without IPv6 has no such file.
 deaf() {
-  [ ! -e "/proc/sys/net/ipv6/conf/$host/accept_ra" ] || echo 0 >|"/proc/sys/net/ipv6/conf/$host/accept_ra" || :
+  echo 1 >|"/proc/sys/net/ipv4/conf/$host/rp_filter" || :
+  six=/proc/sys/net/ipv6/conf/$host
+  [ -e "$six" ] || return 0
+  if [ -n "$ip6" ]; then echo 0 >|"$six/accept_ra"; else echo 1 >|"$six/disable_ipv6"; fi || :
 }
 
 # A file that is there is another's lease.
@@ -213,17 +217,21 @@ if [ -n "$net6" ]; then
 fi
 printf '%s\n' "$ip4 $ip6" >|"$index"
 
-# Each link has a peer of its own: the addresses need not differ from those of other pods.
+# Each link has a peer of its own: the addresses need not differ from those of other pods. Either end knows the other's for
+# good: that needs no question, and no place in the table of neighbours that another pod may fill.
 tail=${"$"}{short#??}
 mac=0a:58:${"$"}{short%??????}:${"$"}{tail%????}
 tail=${"$"}{tail#??}
 mac=$mac:${"$"}{tail%??}:${"$"}{tail#??}
-outside="link add $host $mtu address ee:ee:ee:ee:ee:ee type veth peer name $name $mtu address $mac netns $namespace
+gateway=ee:ee:ee:ee:ee:ee
+outside="link add $host $mtu address $gateway type veth peer name $name $mtu address $mac netns $namespace
 addr add $gateway4/32 dev $host
 link set $host up
+neigh replace $ip4 lladdr $mac nud permanent dev $host
 route replace $ip4/32 dev $host scope host"
 inside="link set $name up
 addr add $ip4/$bits4 brd + dev $name noprefixroute
+neigh replace $gateway4 lladdr $gateway nud permanent dev $name
 route add $gateway4/32 dev $name scope link src $ip4
 route add $net4 via $gateway4 dev $name src $ip4
 route add 0.0.0.0/0 via $gateway4 dev $name"
@@ -233,9 +241,11 @@ forward /proc/sys/net/ipv4/ip_forward
 if [ -n "$ip6" ]; then
   outside="$outside
 addr add $gateway6/128 dev $host nodad
+neigh replace $ip6 lladdr $mac nud permanent dev $host
 route replace $ip6/128 dev $host"
   inside="$inside
 addr add $ip6/$bits6 dev $name nodad noprefixroute
+neigh replace $gateway6 lladdr $gateway nud permanent dev $name
 route add $gateway6/128 dev $name
 route add $net6 via $gateway6 dev $name
 route add ::/0 via $gateway6 dev $name"

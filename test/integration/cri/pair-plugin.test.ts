@@ -192,6 +192,79 @@ test("the namespace reaches its gateway in both families, without waiting", asyn
   }
 });
 
+test("either end knows the other's address for good", async () => {
+  const { run } = await network();
+  const at = namespace();
+  const id = newId();
+  const { ips, interfaces } = run({ command: "ADD", id, namespace: at });
+  const link = `${pairLinkPrefix}${id.slice(0, 8)}`;
+  const known = (...of: string[]): unknown =>
+    JSON.parse(ip(...of, "-j", "neigh", "show", "nud", "permanent"));
+  for (const { address, gateway } of ips) {
+    const [own] = address.split("/");
+    expect(known("-n", at)).toContainEqual(
+      expect.objectContaining({ dst: gateway, lladdr: interfaces[0]!.mac }),
+    );
+    expect(known()).toContainEqual(
+      expect.objectContaining({
+        ...{ dst: own, dev: link, lladdr: interfaces[1]!.mac },
+      }),
+    );
+  }
+});
+
+/** Sends questions for neighbours under others' addresses from a namespace's eth0, as a pod with raw sockets can. */
+const askAsOthers = String.raw`
+use Socket;
+my ($count, $gateway) = @ARGV;
+socket(my $raw, 17, SOCK_RAW, 0) or die $!;
+open(my $file, "<", "/sys/class/net/eth0/ifindex") or die $!;
+my $link = pack("S n i S C C a8", 17, 0x0806, <$file>, 0, 0, 6, "\xff" x 6);
+my $mac = pack("H12", "0a5800000001");
+for my $n (1 .. $count) {
+  my $arp = pack("n n C C n", 1, 0x0800, 6, 4, 1)
+    . $mac . pack("C4", 198, 51, $n >> 8, $n & 255) . "\0" x 6 . inet_aton($gateway);
+  send($raw, "\xff" x 6 . $mac . pack("n", 0x0806) . $arp, 0, $link) or die $!;
+}
+`;
+
+test("questions under others' addresses leave no neighbours on the node", async () => {
+  const { run } = await network();
+  const at = namespace();
+  const id = newId();
+  const { ips } = run({ command: "ADD", id, namespace: at });
+  const { gateway } = ips[0]!;
+  execFileSync("ip", [
+    ...["netns", "exec", at, "perl", "-e", askAsOthers, "200", gateway],
+  ]);
+  const link = `${pairLinkPrefix}${id.slice(0, 8)}`;
+  const left = JSON.parse(
+    ip("-4", "-j", "neigh", "show", "dev", link),
+  ) as unknown[];
+  expect(left).toHaveLength(1);
+});
+
+test("without IPv6 of pods the node's end has none", async () => {
+  const leases = path.join(temporary(), "net");
+  const bin = temporary();
+  await installPairScript(bin, {
+    leaseDirectory: leases,
+    ranges: [`10.${randomInt(150, 199)}.${randomInt(256)}.0/24`],
+  });
+  const at = namespace();
+  const id = newId();
+  execFileSync(path.join(bin, "orbit-pair"), {
+    env: {
+      ...{ PATH: process.env["PATH"], CNI_COMMAND: "ADD" },
+      ...{ CNI_CONTAINERID: id, CNI_IFNAME: "eth0" },
+      CNI_NETNS: `/var/run/netns/${at}`,
+    },
+  });
+  const link = `${pairLinkPrefix}${id.slice(0, 8)}`;
+  expect(ip("-6", "addr", "show", "dev", link)).toBe("");
+  expect(ip("-n", at, "route", "get", "198.51.100.1")).toContain("eth0");
+});
+
 test("the host forwards in both families from the first pod on", async () => {
   const { script, environment } = await network();
   const host = namespace("host-");
