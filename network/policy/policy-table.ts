@@ -1,11 +1,13 @@
 // The fixed part of the table of network policies: who is isolated, and where packets meet that. The rules are for
 // what is forwarded: a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
 // connection are dropped where either end is isolated: the chains of pods then match nothing. What comes from a link of a pod
-// with an address that is not routed there is dropped; our own network plug-in's links are known by their name, others are in
-// pod-links, so that a pod that starts or ends changes nothing here.
+// with an address that is not routed there is dropped. Each new link-local source that asks for a neighbour takes a place in
+// the kernel's table of neighbours, which is one for the whole machine: a link may ask so once a second. Our own network
+// plug-in's links are known by their name, others are in pod-links, so that a pod that starts or ends changes nothing here.
 import { pairLinkPrefix } from "../../cri/cni/pair-script.ts";
 
 export const policyTableText = `  set pod-links { type ifname; }
+  set solicitations { type iface_index; flags dynamic; timeout 1m; size 65535; }
   set self4 { type ipv4_addr . ipv4_addr; }
   set self6 { type ipv6_addr . ipv6_addr; }
   map ingress4 { type ipv4_addr : verdict; }
@@ -28,6 +30,7 @@ export const policyTableText = `  set pod-links { type ifname; }
     ct original ip6 saddr vmap @egress6
   }
   chain pod-sources {
+    icmpv6 type nd-neighbor-solicit ip6 saddr fe80::/10 add @solicitations { iif limit rate over 1/second burst 10 packets } drop
     ip6 saddr { ::, fe80::/10 } accept
     fib saddr . iif oif missing counter drop
   }

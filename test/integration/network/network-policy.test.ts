@@ -607,6 +607,50 @@ test.each<[string, string | undefined]>([
   },
 );
 
+/** Asks for a neighbour under as many link-local addresses as the first argument says, as a pod with raw sockets can. */
+const solicitations = String.raw`
+use Socket;
+my ($count, $target) = @ARGV;
+$target = Socket::inet_pton(AF_INET6, $target);
+socket(my $raw, 17, SOCK_RAW, 0) or die $!;
+my ($link) = qx(ip -o link show eth0) =~ /^(\d+):/;
+my $address = pack("S n i S C C a8", 17, 0x86dd, $link, 0, 0, 6, "\x33" x 6);
+my $mac = pack("H12", "0a5800000001");
+for my $n (1 .. $count) {
+  my $source = pack("H28 n", "fe80000000000000000000000000", $n);
+  my $body = pack("C C n N", 135, 0, 0, 0) . $target . pack("C C", 1, 1) . $mac;
+  my $sum = unpack("%32n*", $source . $target . pack("N N", length $body, 58) . $body);
+  $sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
+  substr($body, 2, 2) = pack("n", ~$sum & 0xffff);
+  my $packet = pack("N n C C", 0x60000000, length $body, 58, 255) . $source . $target . $body;
+  send($raw, pack("H12", "333300000001") . $mac . pack("n", 0x86dd) . $packet, 0, $address) or die $!;
+}
+`;
+
+test("questions under many link-local addresses leave few neighbours on the node", async () => {
+  await settled();
+  const link = linkOf("10.42.0.2");
+  const onNode = (): string[] =>
+    node
+      .run("ip", "-6", "-o", "neigh", "show", "dev", link)
+      .split("\n")
+      .filter((line) => line.startsWith("fe80::"));
+  const [, own] = /inet6 (fe80::[0-9a-f:]+)\//.exec(
+    node.run("ip", "-6", "addr", "show", "dev", link),
+  ) as RegExpExecArray;
+  const { machine } = ends.a1!;
+  machine.run("perl", "-e", solicitations, "400", own!);
+  expect(onNode().length).toBeGreaterThan(0);
+  expect(onNode().length).toBeLessThan(40);
+  // Another pod's questions are not counted with them.
+  const { machine: other } = ends.a2!;
+  other.run("perl", "-e", solicitations, "1", own!);
+  for (const six of ["fd42::2", "fd42::3"])
+    expect(
+      await ends.b1!.machine.connect({ protocol: "tcp", host: six, port: 80 }),
+    ).not.toBe("timeout");
+});
+
 test("rules that others delete are written again, others' rules stay", async () => {
   await policy("a", {});
   await settled();
