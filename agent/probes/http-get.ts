@@ -1,12 +1,20 @@
 // One HTTP GET as probes and lifecycle hooks make it: no certificate check, redirects followed only on the same host,
-// a fresh connection each time, at most 10 KiB of the body read.
+// a fresh connection each time, at most 10 KiB of the body read. The server is the pod's, and may send what it likes for as
+// long as it likes: one time limit holds for all redirects together, and what is read on one connection is bounded.
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Container, HTTPGetAction } from "../../api/types/core-v1.ts";
+import { lookUpHost } from "./host-lookup.ts";
 import { httpErrorText } from "./network-errors.ts";
 
 const maxBodyBytes = 10 * 1024;
 const maxRedirects = 10;
+/** The reference's. */
+const maxHeaderBytes = 1 << 20;
+const maxInformational = 5;
+/** Of an answer that is headers and the beginning of a body; what its framing takes has no end otherwise. */
+const maxReadBytes = 4 << 20;
+const checkReadEveryMs = 100;
 
 interface HttpAnswer {
   statusCode: number;
@@ -62,9 +70,12 @@ export async function httpGet(
       headers[key] = value;
     else headers[key] = [...[headers[key] ?? []].flat(), value];
   }
+  const { signal, timeoutMs } = options;
+  const untilMs =
+    timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   let target = url;
   for (let redirects = 0; ; redirects++) {
-    const answer = await get(target, headers, options);
+    const answer = await get(target, headers, signal, untilMs);
     const location = answer.headers.location;
     if (!location || answer.statusCode < 300 || answer.statusCode >= 400)
       return answer;
@@ -76,61 +87,84 @@ export async function httpGet(
   }
 }
 
+/** `untilMs`: monotonic. */
 function get(
   url: URL,
   headers: Record<string, string | string[]>,
-  { signal, timeoutMs }: { signal?: AbortSignal; timeoutMs?: number },
+  signal: AbortSignal | undefined,
+  untilMs: number | undefined,
 ): Promise<HttpAnswer & { headers: IncomingMessage["headers"] }> {
   return new Promise((resolve, reject) => {
     const start = url.protocol === "https:" ? httpsRequest : httpRequest;
-    const late = new Error(
-      `Get "${url.href}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
-    );
-    const outgoing = start(
-      url,
-      {
-        agent: false,
-        headers,
-        rejectUnauthorized: false,
-        ...(signal ? { signal } : {}),
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        const finish = (): void => {
-          if (timer) clearTimeout(timer);
-          const body = Buffer.concat(chunks)
-            .subarray(0, maxBodyBytes)
-            .toString("utf8");
-          resolve({
-            statusCode: response.statusCode ?? 0,
-            body,
-            headers: response.headers,
-          });
-        };
-        response.on("data", (chunk: Buffer) => {
-          chunks.push(chunk);
-          size += chunk.length;
-          if (size > maxBodyBytes) {
-            finish();
-            response.destroy();
-          }
-        });
-        response.on("end", finish);
-        response.on("error", reject);
-      },
-    );
-    const timer =
-      timeoutMs === undefined
+    const chunks: Buffer[] = [];
+    let answer: IncomingMessage | undefined;
+    const outgoing = start(url, {
+      agent: false,
+      headers,
+      lookup: lookUpHost,
+      maxHeaderSize: maxHeaderBytes,
+      rejectUnauthorized: false,
+      ...(signal ? { signal } : {}),
+    });
+    const end = (): void => {
+      clearTimeout(late);
+      clearInterval(reading);
+      outgoing.destroy();
+    };
+    const fail = (error: Error): void => {
+      end();
+      reject(error);
+    };
+    const text = (why: string): Error => new Error(`Get "${url.href}": ${why}`);
+    const late =
+      untilMs === undefined
         ? undefined
-        : setTimeout(() => outgoing.destroy(late), timeoutMs);
-    outgoing.on("error", (error: NodeJS.ErrnoException) => {
-      if (timer) clearTimeout(timer);
-      reject(
-        error === late
-          ? error
-          : new Error(httpErrorText(url, error), { cause: error }),
-      );
+        : setTimeout(
+            () =>
+              fail(
+                text(
+                  `context deadline exceeded (Client.Timeout ${answer ? "or context cancellation while reading body" : "exceeded while awaiting headers"})`,
+                ),
+              ),
+            Math.max(0, untilMs - performance.now()),
+          );
+    const reading = setInterval(() => {
+      if ((outgoing.socket?.bytesRead ?? 0) > maxReadBytes)
+        fail(text("the server sends without end"));
+    }, checkReadEveryMs);
+    const finish = ({
+      statusCode = 0,
+      headers: given,
+    }: IncomingMessage): void => {
+      end();
+      const body = Buffer.concat(chunks)
+        .subarray(0, maxBodyBytes)
+        .toString("utf8");
+      resolve({ statusCode, body, headers: given });
+    };
+    let informational = 0;
+    outgoing.on("information", () => {
+      if (++informational > maxInformational)
+        fail(text("net/http: too many 1xx informational responses"));
+    });
+    // Without a listener an answer of 101 would be none at all, not even an error.
+    outgoing.on("upgrade", finish);
+    outgoing.on("response", (response) => {
+      answer = response;
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > maxBodyBytes) finish(response);
+      });
+      response.on("end", () => finish(response));
+      response.on("error", () => fail(text("unexpected EOF")));
+    });
+    outgoing.on("error", (error: NodeJS.ErrnoException) =>
+      fail(new Error(httpErrorText(url, error), { cause: error })),
+    );
+    outgoing.on("close", () => {
+      if (!answer) fail(text("EOF"));
     });
     outgoing.end();
   });

@@ -5,6 +5,7 @@ import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
 import { runtimeStatusText } from "../../cri/runtime-error-text.ts";
 import { checkGrpcHealth } from "./grpc-health.ts";
 import type { ProbeOutcome } from "./probe-outcome.ts";
+import { lookUpHost } from "./host-lookup.ts";
 import { httpGet, resolvePort } from "./http-get.ts";
 import { dialText } from "./network-errors.ts";
 
@@ -110,7 +111,7 @@ function tcp(
   timeoutMs: number,
 ): Promise<ProbeOutcome> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port });
+    const socket = connect({ host, port, lookup: lookUpHost });
     const finish = (outcome: ProbeOutcome): void => {
       socket.destroy();
       resolve(outcome);

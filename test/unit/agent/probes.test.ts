@@ -2,10 +2,12 @@ import { createServer as createHttpServer, type Server } from "node:http";
 import {
   createServer as createTcpServer,
   type AddressInfo,
+  type Socket,
   type Server as TcpServer,
 } from "node:net";
 import { Server as GrpcServer, ServerCredentials } from "@grpc/grpc-js";
 import type { Container, Probe } from "../../../api/types/core-v1.ts";
+import { inHostsFile, namesToAsk } from "../../../agent/probes/host-lookup.ts";
 import { resolvePort } from "../../../agent/probes/http-get.ts";
 import { runProbe } from "../../../agent/probes/run-probe.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
@@ -113,6 +115,130 @@ test("HTTP", async () => {
   expect(await run({ httpGet: { port: "none" } })).toEqual({
     verdict: "error",
     output: "couldn't find port: none",
+  });
+});
+
+/** Sends one text after the other to each client, for as long as it takes them. */
+async function sender(
+  first: string,
+  again = "",
+): Promise<{ port: number; close: () => void }> {
+  const clients = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    clients.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write(first);
+      const more = (): void => {
+        while (socket.writable && socket.write(again));
+        socket.once("drain", more);
+      };
+      if (again !== "") more();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.close();
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+test.each<[string, string, string, string]>([
+  [
+    "another protocol",
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello",
+    "",
+    "HTTP probe failed with statuscode: 101",
+  ],
+  ["preliminary answers", "HTTP/1.1 103 Early Hints\r\n\r\n", "", "1xx"],
+  ["line ends", "", "\r\n", "without end"],
+  [
+    "the size of a chunk",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "0",
+    "without end",
+  ],
+  ["headers", "HTTP/1.1 200 OK\r\n", "a: b\r\n", "Header overflow"],
+])(
+  "HTTP from a server that sends %s without end is a failure before the time is up",
+  async (_, first, unit, output) => {
+    const server = await sender(
+      unit === "" ? first.repeat(8) : first,
+      unit.repeat(20_000),
+    );
+    try {
+      const answer = await run({ httpGet: { port: server.port } });
+      expect(answer.verdict).toBe("failure");
+      expect(answer.output).toContain(output);
+    } finally {
+      server.close();
+    }
+  },
+);
+
+test("HTTP with large headers and a body that goes on", async () => {
+  const server = await sender(
+    `HTTP/1.1 200 OK\r\nX-Large: ${"x".repeat(100_000)}\r\n\r\n`,
+    "body".repeat(1000),
+  );
+  try {
+    const answer = await run({ httpGet: { port: server.port } });
+    expect(answer.verdict).toBe("success");
+    expect(answer.output).toHaveLength(10 * 1024);
+  } finally {
+    server.close();
+  }
+});
+
+test("one time limit holds for all redirects, and for a body", async () => {
+  const server = createHttpServer((request, response) => {
+    if (request.url === "/drip") return void response.write("a");
+    setTimeout(() => {
+      response.writeHead(302, { Location: "/again" });
+      response.end();
+    }, 400);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    for (const [path, while_] of [
+      ["/", "Client.Timeout exceeded while awaiting headers"],
+      ["/drip", "Client.Timeout or context cancellation while reading body"],
+    ] as const) {
+      const begunMs = performance.now();
+      const answer = await run({ httpGet: { path, port }, timeoutSeconds: 1 });
+      expect(answer).toMatchObject({
+        verdict: "failure",
+        output: expect.stringContaining(while_) as unknown,
+      });
+      // Ten redirects would take 4 s.
+      expect(performance.now() - begunMs).toBeLessThan(3000);
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test("names are those of the hosts file, else asked for as resolv.conf says", async () => {
+  const hosts = "127.0.0.1 localhost # here\n::1\tip6-localhost Localhost.\n";
+  expect(inHostsFile(hosts, "localhost")).toEqual([
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ]);
+  expect(inHostsFile(hosts, "here")).toEqual([]);
+  const settings = "search a.example b.example.\noptions ndots:2\n";
+  expect(namesToAsk(settings, "web")).toEqual([
+    ...["web.a.example", "web.b.example", "web"],
+  ]);
+  expect(namesToAsk(settings, "web.x.y")[0]).toBe("web.x.y");
+  expect(namesToAsk(settings, "web.")).toEqual(["web."]);
+  const { port } = tcp.address() as AddressInfo;
+  expect(await run({ tcpSocket: { host: "localhost", port } })).toMatchObject({
+    verdict: "success",
   });
 });
 
