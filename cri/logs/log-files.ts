@@ -1,7 +1,6 @@
 // Container logs that a runtime writes as files in the CRI format, one a container: reading, and rotation by renaming. The
 // newest rotated file stays plain, as readers may still be at it; older ones are compressed and the oldest removed.
-import { createReadStream, createWriteStream } from "node:fs";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -9,6 +8,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { ContainerLogs, LoggedContainer } from "./container-logs.ts";
 import { readLog, readLogTail } from "./log-reader.ts";
+import { logFileFlags, openLogFile } from "./regular-file.ts";
 
 interface LogFilesOptions {
   /** The container's log was renamed: its writer begins a new file at the path. */
@@ -23,7 +23,7 @@ export function createLogFiles(options: LogFilesOptions): ContainerLogs {
     tail: ({ logPath }, maxLines, maxCharacters) =>
       readLogTail(logPath, maxLines, maxCharacters),
     async sizeBytes({ logPath }) {
-      return (await stat(logPath).catch(() => undefined))?.size ?? 0;
+      return (await lstat(logPath).catch(() => undefined))?.size ?? 0;
     },
     rotate: (container, maxFiles) => rotate(options, container, maxFiles),
   };
@@ -70,11 +70,24 @@ async function rotate(
 
 async function compress(path: string): Promise<void> {
   const temporary = `${path}.tmp`;
-  await pipeline(
-    createReadStream(path),
-    createGzip({ level: 1 }),
-    createWriteStream(temporary),
-  );
+  const log = await openLogFile(path, logFileFlags.read);
+  try {
+    const { mode } = await log.stat();
+    await rm(temporary, { force: true });
+    const compressed = await openLogFile(
+      temporary,
+      logFileFlags.create,
+      mode & 0o777,
+    );
+    // The stream closes it, also when another one fails.
+    await pipeline(
+      log.createReadStream({ autoClose: false }),
+      createGzip({ level: 1 }),
+      compressed.createWriteStream(),
+    );
+  } finally {
+    await log.close();
+  }
   await rename(temporary, `${path}.gz`);
   await rm(path, { force: true });
 }

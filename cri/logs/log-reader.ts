@@ -1,12 +1,14 @@
 // Reads one container's log as a stream: from the end for --tail without reading the whole file, from a time on, up to a
 // number of bytes, and on and on with follow, through rotation (the file is renamed and a new one begun) until the
-// container has ended and the file is read to its end. Memory: one chunk of 64 KiB and one line.
+// container has ended and the file is read to its end. Memory: one chunk of 64 KiB and one line, of which what is beyond the
+// longest is left out.
 import { watch, type FSWatcher } from "node:fs";
-import { open, stat, type FileHandle } from "node:fs/promises";
+import { lstat, type FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import type { LogOptions } from "./container-logs.ts";
 import { parseLogLine } from "./log-line.ts";
+import { logFileFlags, openLogFile } from "./regular-file.ts";
 
 export interface LogReaderOptions extends LogOptions {
   path: string;
@@ -14,6 +16,8 @@ export interface LogReaderOptions extends LogOptions {
 
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
+/** Runtimes cut lines at 16 KiB; a file without an end of line is no log. */
+const longestLineBytes = 4 << 20;
 /** inotify can miss a file on odd file systems: look again this often while following. */
 const followFallbackMs = 1000;
 
@@ -108,10 +112,10 @@ async function* rawLines(
       if (bytesRead > 0) {
         position += bytesRead;
         const batch: Buffer[] = [];
-        rest = splitLines(
-          Buffer.concat([rest, chunk.subarray(0, bytesRead)]),
-          batch,
-        );
+        const read = chunk.subarray(0, bytesRead);
+        const isTooLong =
+          rest.length >= longestLineBytes && !read.includes(newline);
+        if (!isTooLong) rest = splitLines(Buffer.concat([rest, read]), batch);
         if (batch.length > 0) yield batch;
         continue;
       }
@@ -154,7 +158,7 @@ async function openLog(
 ): Promise<FileHandle | undefined> {
   for (;;) {
     try {
-      return await open(path, "r");
+      return await openLogFile(path, logFileFlags.read);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || !wake)
         throw error;
@@ -171,10 +175,10 @@ async function rotated(
 ): Promise<FileHandle | undefined> {
   const [opened, current] = await Promise.all([
     handle.stat(),
-    stat(path).catch(() => undefined),
+    lstat(path).catch(() => undefined),
   ]);
   if (!current || current.ino === opened.ino) return undefined;
-  return await open(path, "r").catch(() => undefined);
+  return await openLogFile(path, logFileFlags.read).catch(() => undefined);
 }
 
 /**
@@ -289,7 +293,7 @@ export async function readLogTail(
   maxLines: number,
   maxCharacters: number,
 ): Promise<string> {
-  const handle = await open(path, "r");
+  const handle = await openLogFile(path, logFileFlags.read);
   try {
     const { size } = await handle.stat();
     const start = Math.max(

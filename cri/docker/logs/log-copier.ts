@@ -7,6 +7,7 @@ import { basename, dirname } from "node:path";
 import { makeDirectory } from "../../directories.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
+import { logFileFlags, openLogFile } from "../../logs/regular-file.ts";
 import { convertEntries } from "./json-log.ts";
 import {
   beginning,
@@ -64,7 +65,7 @@ export class LogCopier {
     const found = await readPosition(logPath);
     if (found?.done === true) return false;
     // Read as well as appended to.
-    this.#copy = await fs.open(logPath, "a+", 0o640);
+    this.#copy = await openLogFile(logPath, logFileFlags.append, 0o640);
     if (found) {
       this.#at = found;
       const { size } = await this.#copy.stat();
@@ -121,7 +122,11 @@ export class LogCopier {
   /** Within rotate(): the copy was renamed, and a new one is begun at its path. */
   async reopen(): Promise<void> {
     if (this.#closed) return;
-    const copy = await fs.open(this.#options.logPath, "a+", 0o640);
+    const copy = await openLogFile(
+      this.#options.logPath,
+      logFileFlags.append,
+      0o640,
+    );
     await this.#copy?.close();
     this.#copy = copy;
     await this.#save();

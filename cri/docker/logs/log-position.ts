@@ -2,6 +2,7 @@
 // then is found by counting the lines that the copy has beyond it, as each entry of the daemon's log is one line of the copy.
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { logFileFlags, openLogFile } from "../../logs/regular-file.ts";
 
 export interface LogPosition {
   /** Time of the first entry of the daemon's file that is being copied: files are renamed, and inodes used again. */
@@ -30,10 +31,13 @@ export async function readPosition(
   logPath: string,
 ): Promise<LogPosition | undefined> {
   try {
-    const found = JSON.parse(
-      await fs.readFile(positionFile(logPath), "utf8"),
-    ) as Partial<LogPosition>;
-    return { ...beginning, ...found };
+    const file = await openLogFile(positionFile(logPath), logFileFlags.read);
+    try {
+      const text = await file.readFile("utf8");
+      return { ...beginning, ...(JSON.parse(text) as Partial<LogPosition>) };
+    } finally {
+      await file.close();
+    }
   } catch {
     return undefined;
   }
@@ -44,7 +48,11 @@ export async function writePosition(
   position: LogPosition,
 ): Promise<void> {
   const path = positionFile(logPath);
-  await fs.writeFile(`${path}.new`, JSON.stringify(position), { mode: 0o600 });
+  await fs.rm(`${path}.new`, { force: true });
+  await fs.writeFile(`${path}.new`, JSON.stringify(position), {
+    mode: 0o600,
+    flag: "wx",
+  });
   await fs.rename(`${path}.new`, path);
 }
 

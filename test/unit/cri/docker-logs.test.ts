@@ -236,3 +236,25 @@ test("a log that can't be copied fails nothing else", async () => {
   await copiers.begin("b", "", directory);
   expect(copiers.copies("b")).toBe(false);
 });
+
+test("a copy is written to no file that a link leads to", async () => {
+  const [place, elsewhere] = [directories(), directories()];
+  const source = path.join(place, "source.log");
+  fs.writeFileSync(source, entry("one\n"));
+  const secret = path.join(elsewhere, "secret");
+  fs.writeFileSync(secret, "secret");
+  const logPath = path.join(place, "0.log");
+  const copier = (): LogCopier =>
+    new LogCopier({ source, logPath, clock: systemClock, logger });
+  fs.symlinkSync(secret, logPath);
+  await expect(copier().open()).rejects.toThrow(/ELOOP/);
+  fs.rmSync(logPath);
+  fs.symlinkSync(secret, `${positionFile(logPath)}.new`);
+  fs.symlinkSync(secret, positionFile(logPath));
+  const good = copier();
+  made.push(good);
+  expect(await good.open()).toBe(true);
+  await good.drain();
+  expect(fs.readFileSync(logPath, "utf8")).toMatch(/ stdout F one\n$/);
+  expect(fs.readFileSync(secret, "utf8")).toBe("secret");
+});

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
@@ -265,4 +266,74 @@ test("the end of a log: its last lines, cut to the characters asked for", async 
     Buffer.byteLength(text),
   );
   expect(await logs.sizeBytes({ id: "c", logPath: "/none" })).toBe(0);
+});
+
+test("what was put in a log's place is not read: a link, a pipe, a directory", async () => {
+  const file = await logFile(line("one"));
+  await fs.rename(file, `${file}.real`);
+  const logs = createLogFiles({
+    reopen: () => Promise.resolve(),
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+  });
+  const container = { id: "c", logPath: file };
+  const places: [string, () => Promise<unknown>][] = [
+    ["link", () => fs.symlink(`${file}.real`, file)],
+    ["pipe", () => Promise.resolve(execFileSync("mkfifo", [file]))],
+    ["directory", () => fs.mkdir(file)],
+  ];
+  for (const [, put] of places) {
+    await put();
+    await expect(read(file)).rejects.toThrow();
+    await expect(logs.tail(container, 10, 100)).rejects.toThrow();
+    await fs.rm(file, { recursive: true });
+  }
+  await fs.rename(`${file}.real`, file);
+  expect(await read(file)).toBe("one\n");
+});
+
+test("rotation compresses no other file, writes into none, and keeps a log's mode", async () => {
+  const file = await logFile(line("one"));
+  const directory = path.dirname(file);
+  const secret = path.join(directories(), "secret");
+  await fs.writeFile(secret, "secret", { mode: 0o600 });
+  await fs.chmod(file, 0o640);
+  const clock = new FakeClock();
+  const logs = createLogFiles({
+    reopen: () => fs.writeFile(file, "", { mode: 0o640 }),
+    clock,
+    logger: pino({ level: "silent" }),
+  });
+  const older = (stamp: string): string => `${file}.20200101-${stamp}`;
+  await fs.symlink(secret, older("000001"));
+  execFileSync("mkfifo", [older("000002")]);
+  await fs.writeFile(older("000003"), "three", { mode: 0o640 });
+  await logs.rotate({ id: "c", logPath: file }, 9);
+  const names = await fs.readdir(directory);
+  expect(names.filter((name) => name.endsWith(".gz"))).toEqual([
+    "0.log.20200101-000003.gz",
+  ]);
+  expect((await fs.stat(`${older("000003")}.gz`)).mode & 0o777).toBe(0o640);
+  expect(await fs.readFile(secret, "utf8")).toBe("secret");
+  expect(await fs.readFile(file, "utf8")).toBe("");
+});
+
+test("a file without an end of line takes no more memory than the longest line", async () => {
+  const file = await logFile("");
+  const handle = await fs.open(file, "a");
+  await handle.write(line("first"));
+  // Holes: it takes no disk.
+  await handle.truncate(256 << 20);
+  await handle.write(`\n${line("last")}`);
+  await handle.close();
+  let most = 0;
+  const concat = jest.spyOn(Buffer, "concat");
+  try {
+    expect(await read(file)).toBe("first\nlast\n");
+    for (const { value } of concat.mock.results)
+      most = Math.max(most, (value as Buffer).length);
+  } finally {
+    concat.mockRestore();
+  }
+  expect(most).toBeLessThan(5 << 20);
 });
