@@ -19,6 +19,7 @@ import {
   blockBytes,
   directoryUsage,
 } from "../volumes/files/directory-usage.ts";
+import { propagatedMounts } from "../volumes/propagated-mounts.ts";
 import { emptyDirPath } from "../volumes/types/empty-dir.ts";
 
 const nothing: DiskUsage = { bytes: 0, inodes: 0 };
@@ -46,11 +47,11 @@ export async function podUsage(
         containers.push(await containerUsage(config, pod, container, disk));
     const emptyDirs = new Map<string, DiskUsage>();
     for (const { name, emptyDir } of disk ? (pod.spec.volumes ?? []) : [])
-      if (emptyDir && emptyDir.medium !== "Memory")
-        emptyDirs.set(
-          name,
-          await directoryUsage(emptyDirPath(config, uid, name)),
-        );
+      if (emptyDir && emptyDir.medium !== "Memory") {
+        const path = emptyDirPath(config, uid, name);
+        const mounts = await propagatedMounts(pod, name, path);
+        emptyDirs.set(name, await directoryUsage(path, mounts));
+      }
     const { processes = 0 } = await cgroups.podUsage(pod);
     const agentFiles = disk ? await agentFilesUsage(config, uid) : nothing;
     usage.set(uid, { containers, emptyDirs, agentFiles, processes });

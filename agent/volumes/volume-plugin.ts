@@ -52,9 +52,12 @@ export interface VolumeUsage {
   readonly abnormal?: boolean;
 }
 
-/** By reading the directory, by asking its file system, or the type's own way. */
+/** By reading the directory, by asking its file system, which may be another machine's, or the type's own way. */
 type UsageSource =
-  "directory" | "file-system" | (() => Promise<VolumeUsage | undefined>);
+  | "directory"
+  | "file-system"
+  | "remote-file-system"
+  | (() => Promise<VolumeUsage | undefined>);
 
 export interface MountedVolume {
   /** On the host. */

@@ -1,6 +1,7 @@
 // What a directory uses, by reading it, while containers change it as they like: each directory is opened once, by its name
 // in the open one above it and without following a link, so that nothing outside is read; and a directory of millions of
-// files is read a few hundred entries at a time, so that it takes neither the memory nor the turns of this process.
+// files is read a few hundred entries at a time, so that it takes neither the memory nor the turns of this process. What is
+// mounted below is not counted.
 import { lstat, open, opendir, type FileHandle } from "node:fs/promises";
 import { descriptorPath, openPathFlags } from "./descriptors.ts";
 
@@ -20,19 +21,33 @@ const maxSeen = 200_000;
 interface Walk {
   bytes: number;
   inodes: number;
+  /** Of the directory's file system. */
+  device: number;
   readonly seen: Set<number>;
+  readonly mounts: ReadonlySet<string>;
 }
 
-/** Of all files and directories below, each inode once; what vanishes meanwhile counts nothing. */
-export async function directoryUsage(path: string): Promise<DirectoryUsage> {
-  const walk: Walk = { bytes: 0, inodes: 0, seen: new Set() };
+/**
+ * Of all files and directories below, each inode once; what vanishes meanwhile counts nothing. `mounts`: paths below at which
+ * something is mounted. They are not even looked at: a file system that a pod serves may never answer.
+ */
+export async function directoryUsage(
+  path: string,
+  mounts: readonly string[] = [],
+): Promise<DirectoryUsage> {
+  const walk: Walk = {
+    ...{ bytes: 0, inodes: 0, device: NaN },
+    ...{ seen: new Set(), mounts: new Set(mounts) },
+  };
   // The directory itself may be reached through links: its path is the agent's or the administrator's.
-  await addBelow(path, openPathFlags.directory, walk, 0);
+  await addBelow(path, path, openPathFlags.directory, walk, 0);
   return { bytes: walk.bytes, inodes: walk.inodes };
 }
 
+/** `name`: the path as it would be without descriptors. */
 async function addBelow(
   path: string,
+  name: string,
   flags: number,
   walk: Walk,
   level: number,
@@ -46,7 +61,8 @@ async function addBelow(
   );
   if (!handle) return;
   try {
-    await addEntries(handle, walk, level);
+    if (level === 0) walk.device = (await handle.stat()).dev;
+    await addEntries(handle, name, walk, level);
   } finally {
     await handle.close();
   }
@@ -54,6 +70,7 @@ async function addBelow(
 
 async function addEntries(
   directory: FileHandle,
+  directoryName: string,
   walk: Walk,
   level: number,
 ): Promise<void> {
@@ -66,8 +83,10 @@ async function addEntries(
   for await (const { name } of entries) {
     if (walk.bytes === Number.MAX_SAFE_INTEGER) return;
     const child = `${path}/${name}`;
+    const childName = `${directoryName}/${name}`;
+    if (walk.mounts.has(childName)) continue;
     const found = await lstat(child).catch(() => undefined);
-    if (!found) continue;
+    if (!found || found.dev !== walk.device) continue;
     if (found.nlink > 1 && !found.isDirectory()) {
       if (walk.seen.has(found.ino)) continue;
       if (walk.seen.size < maxSeen) walk.seen.add(found.ino);
@@ -75,6 +94,6 @@ async function addEntries(
     walk.bytes += found.blocks * blockBytes;
     walk.inodes++;
     if (found.isDirectory())
-      await addBelow(child, only | noFollow, walk, level + 1);
+      await addBelow(child, childName, only | noFollow, walk, level + 1);
   }
 }

@@ -58,7 +58,11 @@ export function nfsPlugin(
           ...(persistentVolume?.spec?.mountOptions ?? []),
         ]);
       }
-      return { path: target, readOnly: isReadOnly, usage: "file-system" };
+      return {
+        path: target,
+        readOnly: isReadOnly,
+        usage: "remote-file-system",
+      };
     },
   };
 }
