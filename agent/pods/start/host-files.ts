@@ -163,8 +163,7 @@ export class HostFiles {
   async removeLogs(uid: string): Promise<void> {
     const parent = this.#config.podLogsDirectory;
     for (const name of await this.#logDirectories.value())
-      if (name.endsWith(`_${uid}`))
-        await rm(join(parent, name), { recursive: true, force: true });
+      if (name.endsWith(`_${uid}`)) await removeTree(join(parent, name));
   }
 
   async removePodDirectory(uid: string): Promise<void> {

@@ -48,12 +48,17 @@ async function removeBelow(
     for await (const entry of await opendir(inside)) {
       if (removal.left-- <= 0) throw new TooMuch();
       const child = `${inside}/${entry.name}`;
+      // Something else may remove it meanwhile.
       if (entry.isDirectory()) {
-        await removeBelow(child, removal, level + 1);
-        await rmdir(child);
-      } else await unlink(child);
+        await removeBelow(child, removal, level + 1).catch(ignoreAbsent);
+        await rmdir(child).catch(ignoreAbsent);
+      } else await unlink(child).catch(ignoreAbsent);
     }
   } finally {
     await handle.close();
   }
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }

@@ -157,3 +157,19 @@ test("a directory that becomes a link while it is read leads nowhere", async () 
     await once(swapping, "close");
   }
 });
+
+test("what something else removes meanwhile is no end of the removal", async () => {
+  for (let round = 0; round < 20; round++) {
+    const root = path.join(directories(), "volume");
+    fs.mkdirSync(path.join(root, "inner"), { recursive: true });
+    const names = Array.from({ length: 100 }, (_, n) =>
+      path.join(root, n % 2 ? "inner" : ".", `file-${n}`),
+    );
+    for (const name of names) fs.writeFileSync(name, "");
+    const removing = removeTree(root);
+    for (const name of names.toReversed())
+      await fs.promises.rm(name, { force: true });
+    await removing;
+    expect(fs.existsSync(root)).toBe(false);
+  }
+});
