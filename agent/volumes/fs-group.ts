@@ -1,18 +1,25 @@
 // The pod's fsGroup as owner of a volume's files.
+import type { Logger } from "pino";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { setGroup } from "./files/ownership.ts";
 import type { MountedVolume } from "./volume-plugin.ts";
 
 export async function applyFsGroup(
-  { spec }: Pod,
+  { spec, metadata }: Pod,
   { path, fsGroup }: MountedVolume,
+  logger: Logger,
 ): Promise<void> {
   const group = spec.securityContext?.fsGroup;
   if (group === undefined || fsGroup === undefined) return;
   const policy = spec.securityContext?.fsGroupChangePolicy;
-  await setGroup(
+  const { count, error } = await setGroup(
     path,
     group,
     fsGroup === "by-policy" && policy === "OnRootMismatch",
   );
+  if (count > 0)
+    logger.warn(
+      { err: error, pod: metadata.name, namespace: metadata.namespace, count },
+      "files of a volume keep their group or mode",
+    );
 }

@@ -149,7 +149,7 @@ export class VolumeManager {
       return;
     }
     const made = await plugin.mount(request);
-    await applyFsGroup(pod, made);
+    await applyFsGroup(pod, made, this.#options.logger);
     const refreshedAtMs = plugin.refresh ? nowMs : Infinity;
     mounted.set(name, { ...made, refreshedAtMs, metadata });
   }

@@ -1,7 +1,9 @@
 // fsGroup: everything in a volume belongs to the group and is readable (and writable) by it, new files inherit it.
 // A container may run already and swap a directory for a link at any moment. So nothing is reached by its path: each
 // entry is opened once, by name below the open directory and without following a link, and what the descriptor refers
-// to is changed. Whatever is swapped meanwhile, only what was in the volume gets the group.
+// to is changed. Whatever is swapped meanwhile, only what was in the volume gets the group. What can't be changed (a file that
+// was made immutable, what a pod mounted there read-only) is counted and left, as at the reference: one file must not keep a
+// pod from its volume.
 import {
   chmod,
   chown,
@@ -14,13 +16,23 @@ import { descriptorPath, openPathFlags } from "./descriptors.ts";
 
 /** A descriptor is held for each level: a bound, so that a container can't use up those of the agent. */
 const deepestLevel = 512;
+/** Of chown(2). */
+const sameOwner = -1;
 
-/** `onlyWhenRootDiffers`: fsGroupChangePolicy OnRootMismatch. */
+/** What could not be changed. */
+interface Unchanged {
+  count: number;
+  /** Why the first of them could not. */
+  error: unknown;
+}
+
+/** @param onlyWhenRootDiffers fsGroupChangePolicy OnRootMismatch. Resolves to what was left as it is. */
 export async function setGroup(
   directory: string,
   groupId: number,
   onlyWhenRootDiffers: boolean,
-): Promise<void> {
+): Promise<Unchanged> {
+  const unchanged: Unchanged = { count: 0, error: undefined };
   // The volume itself may be reached through links: its path is the agent's or the administrator's.
   const handle = await open(
     directory,
@@ -29,33 +41,38 @@ export async function setGroup(
   try {
     if (onlyWhenRootDiffers) {
       const root = await handle.stat();
-      if (root.gid === groupId && (root.mode & 0o2070) === 0o2070) return;
+      if (root.gid === groupId && (root.mode & 0o2070) === 0o2070)
+        return unchanged;
     }
-    await change(handle, groupId, 0);
+    await change(handle, groupId, 0, unchanged);
   } finally {
     await handle.close();
   }
+  return unchanged;
 }
 
 async function change(
   handle: FileHandle,
   groupId: number,
   level: number,
+  unchanged: Unchanged,
 ): Promise<void> {
   const path = descriptorPath(handle);
   const found = await handle.stat();
-  await chown(path, found.uid, groupId);
   const mode = found.mode & 0o7777;
-  if (!found.isDirectory()) {
-    await chmod(path, mode | 0o660);
-    return;
-  }
-  await chmod(path, mode | 0o2770);
+  const isDirectory = found.isDirectory();
+  await chown(path, sameOwner, groupId)
+    .then(() => chmod(path, mode | (isDirectory ? 0o2770 : 0o660)))
+    .catch((error: unknown) => {
+      unchanged.count++;
+      unchanged.error ??= error;
+    });
+  if (!isDirectory) return;
   if (level >= deepestLevel)
     throw new Error(`the volume is deeper than ${deepestLevel} directories`);
   // Not all names at once: there may be millions.
   for await (const { name } of await opendir(path, { bufferSize: 256 }))
-    await changeEntry(`${path}/${name}`, groupId, level + 1);
+    await changeEntry(`${path}/${name}`, groupId, level + 1, unchanged);
 }
 
 /** `path` names an entry of an open directory. */
@@ -63,6 +80,7 @@ async function changeEntry(
   path: string,
   groupId: number,
   level: number,
+  unchanged: Unchanged,
 ): Promise<void> {
   let handle: FileHandle;
   try {
@@ -73,8 +91,10 @@ async function changeEntry(
   }
   try {
     const found = await handle.stat();
-    if (found.isSymbolicLink()) await lchown(path, found.uid, groupId);
-    else await change(handle, groupId, level);
+    if (!found.isSymbolicLink())
+      await change(handle, groupId, level, unchanged);
+    // It may be gone, and what it leads to is not the volume's.
+    else await lchown(path, sameOwner, groupId).catch(() => undefined);
   } finally {
     await handle.close();
   }

@@ -1,6 +1,11 @@
 // Pods' volumes hold secrets: no other user of the machine reads them, they lie in memory, and a container that swaps
 // directories of its volume for links while the agent works on it gets nothing outside of the volume changed.
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import {
+  execFileSync,
+  spawn,
+  spawnSync,
+  type ChildProcess,
+} from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
@@ -160,6 +165,26 @@ describe("while a container swaps a directory for a link", () => {
       expect(fs.statSync(each).gid).not.toBe(4242);
       expect(fs.statSync(each).mode & 0o070).toBe(0);
     }
+  });
+
+  test("fsGroup leaves what can't be changed, and changes the rest", async () => {
+    const volume = directories();
+    for (const name of ["a", "fixed", "z"])
+      fs.writeFileSync(path.join(volume, name), "", { mode: 0o600 });
+    const fixed = path.join(volume, "fixed");
+    execFileSync("chattr", ["+i", fixed]);
+    try {
+      const { count, error } = await setGroup(volume, 4242, false);
+      expect(count).toBe(1);
+      expect(error).toMatchObject({ code: "EPERM" });
+      for (const name of ["a", "z"])
+        expect(fs.statSync(path.join(volume, name)).gid).toBe(4242);
+      expect(fs.statSync(fixed).gid).not.toBe(4242);
+    } finally {
+      execFileSync("chattr", ["-i", fixed]);
+    }
+    expect(await setGroup(volume, 4242, false)).toMatchObject({ count: 0 });
+    expect(fs.statSync(fixed).mode & 0o777).toBe(0o660);
   });
 
   test("subPath makes nothing outside of the volume", async () => {
