@@ -62,6 +62,9 @@ function outputOf(
       } catch {
         // It has ended by itself.
       }
+      // What it started in a session of its own may live on and write for ever.
+      for (const end of [child.stdin, child.stdout, child.stderr])
+        end.destroy();
       reject(new Error(why));
     };
     const timer = setTimeout(

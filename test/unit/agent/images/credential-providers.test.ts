@@ -8,6 +8,7 @@ import { CredentialProviderCache } from "../../../../agent/images/credential-pro
 import { ProviderMetrics } from "../../../../agent/images/provider-metrics.ts";
 import { metricsText } from "../../../../api/metrics/family.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
 const temp = useTempDirectories();
@@ -156,6 +157,27 @@ test.each([
     ).toBe(failures === 1);
   },
 );
+
+test("what a flooding program started in another session loses its output", async () => {
+  const place = temp();
+  const child = `echo $$ > ${place}/pid; exec cat /dev/zero`;
+  const { cache, log } = provider(
+    `setsid sh -c '${child}' & head -c 3000000 /dev/zero; sleep 30`,
+  );
+  expect(await cache.find("ghcr.io/a")).toEqual([]);
+  expect(log()).toContain("more than 1048576 bytes");
+  const isGone = (): boolean => {
+    const file = `${place}/pid`;
+    if (!fs.existsSync(file)) return false;
+    const pid = fs.readFileSync(file, "utf8").trim();
+    // Where no process waits for it, it stays as a zombie.
+    const status = fs.existsSync(`/proc/${pid}/stat`)
+      ? fs.readFileSync(`/proc/${pid}/stat`, "utf8")
+      : ") Z";
+    return pid !== "" && status.includes(") Z");
+  };
+  await eventually(isGone, { timeoutMs: 10_000 });
+});
 
 test("a program that is gone is reported", async () => {
   const { cache, log } = provider("", { program: "/nonexistent/provider" });
