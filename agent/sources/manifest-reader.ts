@@ -1,5 +1,6 @@
 // Reads one manifest file: size limit, several documents, JSON or YAML, Lists taken apart, every document checked against
 // its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest.
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { ManifestDocument } from "../../api/codec/yaml.ts";
 import { conformObject } from "../../api/codec/json.ts";
@@ -49,11 +50,15 @@ export async function readManifestFile<T>(
   path: string,
   take: Take<T>,
 ): Promise<ManifestFile<T>> {
-  const handle = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ELOOP")
-      throw badFile(path, "too many levels of symbolic links");
-    throw error;
-  });
+  // A pipe must not hold up all others until it has another end.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  const handle = await open(path, flags).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ELOOP")
+        throw badFile(path, "too many levels of symbolic links");
+      throw error;
+    },
+  );
   try {
     const stat = await handle.stat();
     if (!stat.isFile()) throw badFile(path, "is not a regular file");
