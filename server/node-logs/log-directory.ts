@@ -10,13 +10,14 @@ import {
 } from "node:fs/promises";
 import * as path from "node:path";
 
+export interface FileEntry {
+  readonly kind: "file";
+  readonly handle: FileHandle;
+  readonly size: number;
+}
+
 type LogEntry =
-  | {
-      readonly kind: "file";
-      readonly handle: FileHandle;
-      readonly size: number;
-    }
-  | { readonly kind: "directory"; readonly names: readonly string[] };
+  FileEntry | { readonly kind: "directory"; readonly names: readonly string[] };
 
 /** A directory's listing is cut there. */
 const maxNames = 10_000;

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { HttpError } from "../../http-kit/http-error.ts";
 import type { PortRequest, PortRoute } from "../../http-kit/port.ts";
 import { inJournal, readJournal } from "./journal.ts";
-import { openLog } from "./log-directory.ts";
+import { openLog, type FileEntry } from "./log-directory.ts";
 import {
   parseLogQuery,
   type LogQuery,
@@ -53,16 +53,13 @@ async function serveFile(request: PortRequest, root: string): Promise<void> {
     );
     return;
   }
-  // What is appended meanwhile does not belong to the answer: a log may grow faster than it is read.
-  if (entry.size === 0) {
-    await entry.handle.close();
-    request.text("");
-    return;
-  }
-  await send(
-    request,
-    entry.handle.createReadStream({ start: 0, end: entry.size - 1 }),
-  );
+  await send(request, contentOf(entry));
+}
+
+/** What is appended meanwhile does not belong to the answer: a log may grow faster than it is read. */
+function contentOf({ handle, size }: FileEntry): Readable {
+  // A stream to before the first byte is none; the end of an empty file is found by reading.
+  return handle.createReadStream({ start: 0, end: Math.max(0, size - 1) });
 }
 
 async function serveQuery(request: PortRequest, root: string): Promise<void> {
@@ -78,7 +75,7 @@ async function serveQuery(request: PortRequest, root: string): Promise<void> {
         problems: [`query: Invalid value: ${value}: no such file`],
       });
     }
-    await send(request, entry.handle.createReadStream());
+    await send(request, contentOf(entry));
     return;
   }
   const journal = await inJournal(services);
@@ -115,7 +112,7 @@ async function serveServiceFiles(
       for (const place of [name, `${name}.log`, `${name}/${name}.log`]) {
         const entry = await openLog(root, place);
         if (entry?.kind !== "file") continue;
-        await pipeline(entry.handle.createReadStream(), out, { end: false });
+        await pipeline(contentOf(entry), out, { end: false });
         found = true;
         break;
       }
