@@ -36,7 +36,9 @@ function flatten(
   path: string,
   out: Map<string, unknown>,
 ): void {
-  if (known.has(path) || !isMap(value)) {
+  const isSection = (): boolean =>
+    path === "" || [...known].some((field) => field.startsWith(`${path}.`));
+  if (known.has(path) || !isMap(value) || !isSection()) {
     out.set(path, value);
     return;
   }

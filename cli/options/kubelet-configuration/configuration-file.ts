@@ -8,7 +8,7 @@ import {
   optionsByField,
   type ConfigurationFields,
 } from "./configuration-fields.ts";
-import { kubeletFields } from "./kubelet-fields.ts";
+import { isUnset, kubeletFields } from "./kubelet-fields.ts";
 import { asksForNothing, refusedText } from "../refusal.ts";
 import {
   UsageError,
@@ -16,7 +16,7 @@ import {
   type OptionTable,
   type OptionValue,
 } from "../table.ts";
-import { parseOptionValue } from "../values/value.ts";
+import { checkedOptionValue, parseOptionValue } from "../values/value.ts";
 
 export interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;
@@ -44,6 +44,8 @@ function typeProblem(spec: OptionSpec, value: unknown): string | undefined {
 
 /** Fields whose form is not that of the flag, made into the flag's. */
 const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
+  podPidsLimit: (value) =>
+    typeof value === "number" && value < 0 ? -1 : value,
   registerWithTaints: (value) =>
     Array.isArray(value)
       ? value.map((taint: { key: string; value?: string; effect: string }) =>
@@ -117,13 +119,33 @@ function optionValue(
   const problem = typeProblem(spec, value);
   if (problem) throw new UsageError(problem);
   const checked = (text: string): OptionValue => parseOptionValue(spec, text);
-  if (spec.type === "map")
-    return Object.fromEntries(
-      Object.entries(value as object).map(([key, each]) => [key, String(each)]),
+  if (spec.type === "map") {
+    const entries = Object.entries(value as object).map(
+      ([key, each]): [string, string] => [key, String(each)],
     );
+    return checkedOptionValue(
+      spec,
+      entries.map((entry) => entry.join("=")).join(","),
+      Object.fromEntries(entries),
+    );
+  }
   if (Array.isArray(value))
     return value.flatMap((each) => checked(String(each)) as readonly string[]);
   return checked(String(value));
+}
+
+/** What is wrong with a field that no option sets. */
+function fieldProblem(path: string, value: unknown): string | undefined {
+  const { kind, accepted, refusal, range } = kubeletFields[path]!;
+  if (range && !(Number(value) >= range[0] && Number(value) <= range[1]))
+    return `${path}: ${JSON.stringify(value)} must be between ${range[0]} and ${range[1]}, inclusive`;
+  if (
+    kind === "harmless" ||
+    (Array.isArray(value) && value.length === 0) ||
+    accepted?.some((each) => isDeepStrictEqual(each, value))
+  )
+    return undefined;
+  return refusal ? `${path}: ${refusal}` : refusedText(path);
 }
 
 /**
@@ -148,13 +170,11 @@ export function settingsOf(
       problem(`${path}: unknown field`);
       continue;
     }
-    if (value === null) continue;
+    if (isUnset(path, value)) continue;
     if (!spec) {
-      const accepted =
-        (Array.isArray(value) && value.length === 0) ||
-        field!.accepted?.some((each) => isDeepStrictEqual(each, value));
-      if (field!.kind === "harmless") withoutEffect.push(path);
-      else if (!accepted) problem(refusedText(path));
+      const wrong = fieldProblem(path, value);
+      if (wrong) problem(wrong);
+      else if (field!.kind === "harmless") withoutEffect.push(path);
       continue;
     }
     try {

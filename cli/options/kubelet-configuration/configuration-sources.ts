@@ -8,6 +8,7 @@ import {
   type ConfigurationFields,
 } from "./configuration-fields.ts";
 import { settingsOf, type ConfigurationFile } from "./configuration-file.ts";
+import { completeFile } from "./file-defaults.ts";
 import type { OptionValues } from "../parse.ts";
 import { UsageError, type OptionTable } from "../table.ts";
 
@@ -24,10 +25,9 @@ export async function readKubeletConfiguration(
   if (!file && !directory) return undefined;
   let fields: ConfigurationFields = new Map();
   if (file)
-    fields = await configurationFields(
-      readOptionFile("config", file),
-      file,
-      table,
+    fields = completeFile(
+      await configurationFields(readOptionFile("config", file), file, table),
+      path.dirname(path.resolve(file)),
     );
   for (const dropIn of directory ? dropIns(directory) : [])
     fields = mergeFields(

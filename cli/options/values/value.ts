@@ -88,9 +88,17 @@ function parse(spec: OptionSpec, text: string): OptionValue {
 
 /** The value of one option's text, checked. */
 export function parseOptionValue(spec: OptionSpec, text: string): OptionValue {
-  const value = parse(spec, text);
+  return checkedOptionValue(spec, text, parse(spec, text));
+}
+
+/** A value that was not read from a text, checked as one that was. @param shown it in a message */
+export function checkedOptionValue(
+  spec: OptionSpec,
+  shown: string,
+  value: OptionValue,
+): OptionValue {
   const problem = spec.check?.(value);
-  if (problem) fail(spec, text, problem);
+  if (problem) fail(spec, shown, problem);
   return value;
 }
 

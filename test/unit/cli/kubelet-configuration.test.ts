@@ -106,7 +106,7 @@ test("a directory that does not exist is refused by the option's name", async ()
 
 test("the directory of pods' logs", async () => {
   const of = async (body: string): Promise<string> => {
-    const values = await read({ "kubelet.yaml": head + body });
+    const values = await read({ "conf.d/1.conf": head + body });
     checkAgentOptions(values);
     return values.text("pod-logs-dir");
   };
@@ -192,4 +192,132 @@ test("in a cluster the port is closed, whatever the options say", async () => {
     authentication: { anonymous: { enabled: false } },
     authorization: { mode: "Webhook" },
   });
+});
+
+test("a whole configuration as kubeadm writes it: a zero is none", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}authentication:
+  anonymous: {enabled: false}
+  webhook: {cacheTTL: 0s, enabled: true}
+  x509: {clientCAFile: /etc/kubernetes/pki/ca.crt}
+authorization:
+  mode: Webhook
+  webhook: {cacheAuthorizedTTL: 0s, cacheUnauthorizedTTL: 0s}
+cgroupDriver: ""
+containerRuntimeEndpoint: ""
+cpuManagerReconcilePeriod: 0s
+crashLoopBackOff: {}
+evictionPressureTransitionPeriod: 0s
+fileCheckFrequency: 0s
+healthzPort: 10248
+httpCheckFrequency: 0s
+imageMaximumGCAge: 0s
+imageMinimumGCAge: 0s
+logging:
+  flushFrequency: 0
+  options: {json: {infoBufferSize: "0"}, text: {infoBufferSize: "0"}}
+  verbosity: 0
+maxPods: 0
+memorySwap: {}
+nodeLeaseDurationSeconds: 0
+nodeStatusReportFrequency: 0s
+nodeStatusUpdateFrequency: 0s
+podPidsLimit: -7
+port: 0
+rotateCertificates: true
+runtimeRequestTimeout: 0s
+shutdownGracePeriod: 0s
+shutdownGracePeriodCriticalPods: 0s
+streamingConnectionIdleTimeout: 0s
+syncFrequency: 0s
+volumeStatsAggPeriod: 0s
+`,
+  });
+  checkAgentOptions(values);
+  expect(values.text("authorization-mode")).toBe("Webhook");
+  expect(values.text("cgroup-driver")).toBe("cgroupfs");
+  expect(values.number("file-check-frequency")).toBe(20_000);
+  expect(values.number("node-status-report-frequency")).toBe(300_000);
+  expect(values.number("node-status-update-frequency")).toBe(10_000);
+  expect(values.number("max-pods")).toBe(110);
+  expect(values.number("pod-max-pids")).toBe(-1);
+  expect(values.number("port")).toBe(10250);
+  expect(values.number("streaming-connection-idle-timeout")).toBe(14_400_000);
+  expect(values.isSet("container-runtime-endpoint")).toBe(false);
+});
+
+test("a zero that says something stays", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}healthzPort: 0\npodsPerCore: 0\neventRecordQPS: 0\nregistryPullQPS: 0\nresolvConf: ""\nnodeStatusMaxImages: 0\nevictionHard: {}\n`,
+  });
+  expect(values.number("healthz-port")).toBe(0);
+  expect(values.number("event-qps")).toBe(0);
+  expect(values.number("registry-qps")).toBe(0);
+  expect(values.number("node-status-max-images")).toBe(0);
+  expect(values.text("resolv-conf")).toBe("");
+  expect(values.map("eviction-hard")).toEqual({});
+});
+
+test("a drop-in's zero takes a number of the file back to the default", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}maxPods: 5\n`,
+    "conf.d/1.conf": `${head}maxPods: 0\n`,
+  });
+  expect(values.number("max-pods")).toBe(110);
+});
+
+test("paths of the file begin at its directory, those of drop-ins where they are used", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}staticPodPath: manifests\ntlsCertFile: pki/../s.crt\nauthentication: {x509: {clientCAFile: /ca.crt}}\n`,
+    "conf.d/1.conf": `${head}tlsPrivateKeyFile: s.key\n`,
+  });
+  const directory = path.dirname(values.text("config"));
+  expect(values.text("pod-manifest-path")).toBe(`${directory}/manifests`);
+  expect(values.text("tls-cert-file")).toBe(`${directory}/s.crt`);
+  expect(values.text("client-ca-file")).toBe("/ca.crt");
+  expect(values.text("tls-private-key-file")).toBe("s.key");
+});
+
+test("the file's update frequency is its report frequency, and parallel pulls are not serialized", async () => {
+  const fileOnly = await read({
+    "kubelet.yaml": `${head}nodeStatusUpdateFrequency: 20s\nmaxParallelImagePulls: 5\n`,
+  });
+  checkAgentOptions(fileOnly);
+  expect(fileOnly.number("node-status-report-frequency")).toBe(20_000);
+  expect(fileOnly.flag("serialize-image-pulls")).toBe(false);
+  const others = await read(
+    {
+      "kubelet.yaml": `${head}nodeStatusUpdateFrequency: 20s\nnodeStatusReportFrequency: 1m\nmaxParallelImagePulls: 1\n`,
+      "conf.d/1.conf": `${head}nodeStatusUpdateFrequency: 30s\n`,
+    },
+    "--node-status-update-frequency=15s",
+  );
+  expect(others.number("node-status-update-frequency")).toBe(15_000);
+  expect(others.number("node-status-report-frequency")).toBe(60_000);
+  expect(others.flag("serialize-image-pulls")).toBe(true);
+  const dropIn = await read({
+    "kubelet.yaml": head,
+    "conf.d/1.conf": `${head}nodeStatusUpdateFrequency: 30s\n`,
+  });
+  expect(dropIn.number("node-status-report-frequency")).toBe(300_000);
+});
+
+test.each([
+  ["systemReserved: {foo: 1}", /systemReserved: .*cannot reserve "foo"/],
+  ["kubeReserved: {memory: much}", /kubeReserved: .*memory=much/],
+  ["kubeReserved: {memory: -1Gi}", /cannot be negative/],
+  ["iptablesDropBit: 32", /iptablesDropBit: 32 must be between 0 and 31/],
+  ["runOnce: true", /runOnce: Runonce mode has been deprecated/],
+  [
+    "logging: {options: {text: {splitStream: true}}}",
+    /logging.options.text.splitStream: Forbidden: Feature LoggingAlphaOptions/,
+  ],
+  [
+    "logging: {options: {xml: {}, json: {size: 1}}}",
+    /json.size: unknown field/,
+  ],
+])("a field that is refused: %s", async (body, message) => {
+  await expect(read({ "kubelet.yaml": `${head}${body}\n` })).rejects.toThrow(
+    message,
+  );
 });

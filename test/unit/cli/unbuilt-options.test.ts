@@ -202,7 +202,7 @@ describe("KubeletConfiguration", () => {
     const body = text(nested(field, value));
     fs.writeFileSync(file, body);
     await expect(readAgentOptions([`--config=${file}`])).rejects.toThrow(
-      `${file}:${lineOf(body, field)}: ${field}: not implemented yet, and what restricts is never ignored`,
+      `${file}:${lineOf(body, field)}: ${field}: ${kubeletFields[field]?.refusal ?? "not implemented yet, and what restricts is never ignored"}`,
     );
   });
 
