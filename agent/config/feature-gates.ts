@@ -8,6 +8,7 @@ export type AgentGate =
   | "ComponentFlagz"
   | "ComponentStatusz"
   | "ContainerCheckpoint"
+  | "CustomCPUCFSQuotaPeriod"
   | "DynamicResourceAllocation"
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"

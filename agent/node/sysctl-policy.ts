@@ -16,6 +16,38 @@ const safe = [
   "net.ipv4.tcp_syncookies",
   "net.ipv4.tcp_wmem",
 ];
+/** What the kernel keeps for each network or IPC namespace: these, and all below the trees. */
+const namespacedNames = new Set([
+  "fs.mqueue",
+  "kernel.msg",
+  "kernel.msgmax",
+  "kernel.msgmnb",
+  "kernel.msgmni",
+  "kernel.sem",
+  "kernel.shm",
+  "kernel.shm_rmid_forced",
+  "kernel.shmall",
+  "kernel.shmmax",
+  "kernel.shmmni",
+  "net",
+]);
+const namespacedTrees = ["fs.mqueue.", "net."];
+
+const isSegment = (text: string): boolean =>
+  /^[-_a-z0-9]+$/.test(text) && !/^[-_]|[-_]$/.test(text);
+
+/** Why a name or a prefix ending in `*` can't be allowed to pods. */
+export function sysctlPatternProblem(text: string): string | undefined {
+  const where = "allowedUnsafeSysctls (--allowed-unsafe-sysctls)";
+  const name = text.replace(/[./]?\*$/, "").replaceAll("/", ".");
+  if (text.length > 253 || !name.split(".").every(isSegment))
+    return `${where}: ${JSON.stringify(text)} must be the name of a sysctl of at most 253 characters, or a prefix of names ending in *`;
+  return namespacedNames.has(name) ||
+    namespacedTrees.some((tree) => name.startsWith(tree))
+    ? undefined
+    : `${where}: the sysctls ${JSON.stringify(name)} are not known to be namespaced`;
+}
+
 const ipcNames = ["kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."];
 
 /** Why the pod can't be taken; undefined: all its sysctls are allowed. */

@@ -10,7 +10,6 @@ export const unbuiltGates: ReadonlySet<string> = new Set([
   "CloudControllerManagerWebhook",
   "CoordinatedLeaderElection",
   "CrossNamespaceVolumeDataSource",
-  "CustomCPUCFSQuotaPeriod",
   "DisableNodeKubeProxyVersion",
   "EventedPLEG",
   "HPAScaleToZero",

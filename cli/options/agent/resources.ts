@@ -13,7 +13,7 @@ export const agentResourceOptions: OptionTable = [
       "cpu-cfs-quota-period",
       "duration",
       "100ms",
-      "Period of CPU limits.",
+      "Period of CPU limits; another one needs the gate CustomCPUCFSQuotaPeriod.",
       { min: 1, max: 1000, file: "cpuCFSQuotaPeriod" },
     ),
     option("cpu-manager-policy", "string", "none", "Exclusive CPUs.", {

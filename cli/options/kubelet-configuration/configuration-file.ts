@@ -47,13 +47,7 @@ const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
   podPidsLimit: (value) =>
     typeof value === "number" && value < 0 ? -1 : value,
   registerWithTaints: (value) =>
-    Array.isArray(value)
-      ? value.map((taint: { key: string; value?: string; effect: string }) =>
-          isMap(taint)
-            ? `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`
-            : taint,
-        )
-      : value,
+    Array.isArray(value) ? value.map(taintText) : value,
   reservedMemory: (value) =>
     Array.isArray(value)
       ? value.map((each: { numaNode?: number; limits?: unknown }) =>
@@ -97,6 +91,14 @@ const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
         )
       : value,
 };
+
+function taintText(taint: unknown): unknown {
+  if (!isMap(taint)) return taint;
+  if (taint["timeAdded"] !== undefined && taint["timeAdded"] !== null)
+    throw new UsageError("taint.TimeAdded is not nil");
+  const value = taint["value"] ? `=${String(taint["value"])}` : "";
+  return `${String(taint["key"])}${value}:${String(taint["effect"])}`;
+}
 
 /** `memory.available: 50Mi` keeps the operator that flags write. */
 function thresholds(value: unknown): unknown {

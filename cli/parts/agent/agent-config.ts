@@ -1,42 +1,34 @@
 // From the agent's options to its settings.
 import { hostname } from "node:os";
-import { isAbsolute, normalize } from "node:path";
-import {
-  resolveAgentConfig,
-  type AgentConfig,
-} from "../../../agent/config/agent-config.ts";
+import type { AgentConfig } from "../../../agent/config/agent-config.ts";
 import type {
   CpuPolicy,
   MemoryPolicy,
   TopologyPolicy,
   TopologyScope,
 } from "../../../agent/config/resource-policies.ts";
-import { isGateOn } from "../../../agent/config/feature-gates.ts";
-import { agentThresholds } from "../../../agent/node/pressure.ts";
+import { labelKeyProblems, labelValueProblems } from "../../../api/names.ts";
+import { parseQuantity, quantityValue } from "../../../api/quantity.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { shutdownPeriods } from "./shutdown-periods.ts";
 import { UsageError } from "../../options/table.ts";
 import { gatesOfPart } from "../api/emulated-version.ts";
 import { kubernetesVersion } from "../../version.ts";
-import { checkResourceManagers } from "./resource-checks.ts";
 
-const sizeUnits: Readonly<Record<string, number>> = {
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  Ki: 1024,
-  Mi: 1024 ** 2,
-  Gi: 1024 ** 3,
-};
-
-function sizeBytes(text: string, option = "container-log-max-size"): number {
-  const match = /^(\d+(?:\.\d+)?)([kMG]|[KMG]i)?$/.exec(text);
-  if (!match)
+function sizeBytes(text: string, option: string): number {
+  try {
+    return quantityValue(parseQuantity(text));
+  } catch {
     throw new UsageError(
       `invalid argument "${text}" for "--${option}": must be an amount such as 10Mi`,
     );
-  return Math.round(Number(match[1]) * sizeUnits[match[2] ?? ""]!);
+  }
+}
+
+/** Below zero: logs are not rotated. */
+function logSize(text: string): number {
+  const bytes = sizeBytes(text, "container-log-max-size");
+  return bytes < 0 ? Number.MAX_SAFE_INTEGER : bytes;
 }
 
 function logBudget(text: string): string {
@@ -52,9 +44,12 @@ function taint(text: string): { key: string; value?: string; effect: string } {
     /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(
       text,
     );
-  if (!match)
+  const [problem] = match
+    ? [...labelKeyProblems(match[1]!), ...labelValueProblems(match[2] ?? "")]
+    : ["must be key=value:Effect"];
+  if (!match || problem !== undefined)
     throw new UsageError(
-      `invalid argument "${text}" for "--register-with-taints": must be key=value:Effect`,
+      `invalid argument "${text}" for "--register-with-taints" (registerWithTaints): ${problem}`,
     );
   return {
     key: match[1]!,
@@ -83,7 +78,9 @@ const thresholds = (
     ]),
   );
 
-const maxRestartPeriod = "crash-loop-back-off-max-container-restart-period";
+/** The option without a flag. */
+export const maxRestartPeriod =
+  "crash-loop-back-off-max-container-restart-period";
 
 export function agentConfig(
   values: OptionValues,
@@ -176,7 +173,7 @@ export function agentConfig(
     ),
     podLogsDirectory: values.text("pod-logs-dir"),
     containerLogMaxFiles: values.number("container-log-max-files"),
-    containerLogMaxSizeBytes: sizeBytes(values.text("container-log-max-size")),
+    containerLogMaxSizeBytes: logSize(values.text("container-log-max-size")),
     containerLogBudget: logBudget(values.text("container-log-budget")),
     containerLogMaxWorkers: values.number("container-log-max-workers"),
     minimumContainerTtlMs: values.number("minimum-container-ttl-duration"),
@@ -201,129 +198,4 @@ export function agentConfig(
       "eviction-pressure-transition-period",
     ),
   };
-}
-
-/** One more look at values that only together make a problem. */
-export function checkAgentOptions(values: OptionValues): void {
-  if (
-    values.number("image-gc-low-threshold") >=
-    values.number("image-gc-high-threshold")
-  ) {
-    throw new UsageError(
-      "--image-gc-low-threshold must be lower than --image-gc-high-threshold",
-    );
-  }
-  const maximumAgeMs = values.number("image-maximum-gc-age");
-  if (
-    maximumAgeMs > 0 &&
-    maximumAgeMs <= values.number("minimum-image-ttl-duration")
-  )
-    throw new UsageError(
-      "imageMaximumGCAge must be greater than imageMinimumGCAge (--minimum-image-ttl-duration)",
-    );
-  if (
-    values.number("max-parallel-image-pulls") > 1 &&
-    values.flag("serialize-image-pulls")
-  )
-    throw new UsageError(
-      "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls (--serialize-image-pulls) is set to false",
-    );
-  checkLogsDirectory(values.text("pod-logs-dir"));
-  checkRestartPeriod(values);
-  checkAllocatable(values);
-  checkSystemCgroups(values);
-  checkResourceManagers(agentConfig(values));
-  try {
-    agentThresholds(resolveAgentConfig(agentConfig(values)));
-  } catch (error) {
-    const given = evictionOptions.filter((name) => values.isSet(name));
-    throw new UsageError(
-      `${given.map((name) => `--${name}`).join(", ")}: ${(error as Error).message}`,
-    );
-  }
-}
-
-const evictionOptions = [
-  "eviction-hard",
-  "eviction-soft",
-  "eviction-soft-grace-period",
-  "eviction-minimum-reclaim",
-];
-
-/** What the reference refuses: the path is a part of metrics and of links. Node's normalize keeps a slash at the end. */
-function checkLogsDirectory(directory: string): void {
-  const refuse = (fault: string): never => {
-    throw new UsageError(`podLogsDir ${JSON.stringify(directory)} ${fault}`);
-  };
-  if (!isAbsolute(directory)) refuse("must be an absolute path");
-  if (normalize(directory) !== directory || /.\/$/.test(directory))
-    refuse("must be a normalized path");
-  if (/[^ -~]/.test(directory))
-    refuse("may contain only printable ASCII characters");
-}
-
-function checkRestartPeriod(values: OptionValues): void {
-  const periodMs = values.optionalNumber(maxRestartPeriod);
-  if (periodMs === undefined) return;
-  if (
-    !isGateOn(
-      resolveAgentConfig(agentConfig(values)),
-      "KubeletCrashLoopBackOffMax",
-    )
-  )
-    throw new UsageError(
-      "FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set",
-    );
-  if (periodMs < 1000 || periodMs > 300_000)
-    throw new UsageError(
-      `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${periodMs / 1000} seconds) must be set between 1s and 300s`,
-    );
-}
-
-/** Absolute, and none that would take a process out of the hierarchy's mount. */
-function checkSystemCgroups(values: OptionValues): void {
-  for (const option of ["system-cgroups", "runtime-cgroups"]) {
-    const cgroup = values.text(option);
-    if (cgroup === "") continue;
-    if (!/^\/[^\s]*$/.test(cgroup) || cgroup.split("/").includes(".."))
-      throw new UsageError(
-        `--${option}: ${cgroup} is no absolute name of a cgroup`,
-      );
-  }
-  const system = values.text("system-cgroups");
-  if (system === "") return;
-  if (system.replaceAll("/", "") === "")
-    throw new UsageError(
-      '--system-cgroups: system container cannot be root ("/")',
-    );
-  if (values.text("cgroup-root") === "")
-    throw new UsageError(
-      "systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified",
-    );
-}
-
-/** What is held to its share must be named, as the reference demands. */
-function checkAllocatable(values: OptionValues): void {
-  const enforced = values.list("enforce-node-allocatable");
-  if (enforced.includes("none") && enforced.length > 1)
-    throw new UsageError(
-      "--enforce-node-allocatable may not contain other values with none",
-    );
-  for (const name of ["system-reserved", "kube-reserved"]) {
-    const both = enforced.filter(
-      (each) => each === name || each === `${name}-compressible`,
-    );
-    if (both.length > 1)
-      throw new UsageError(
-        `--enforce-node-allocatable: both ${name} and ${name}-compressible cannot be specified together`,
-      );
-    if (both.length === 1 && values.text(`${name}-cgroup`) === "")
-      throw new UsageError(
-        `--${name}-cgroup must be specified when --enforce-node-allocatable includes ${both[0]}`,
-      );
-  }
-  if (enforced.includes("pods") && !values.flag("cgroups-per-qos"))
-    throw new UsageError(
-      "--enforce-node-allocatable=pods needs --cgroups-per-qos",
-    );
 }

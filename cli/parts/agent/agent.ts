@@ -15,13 +15,14 @@ import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { UtilChains } from "../../../network/iptables/util-chains.ts";
 import type { AgentServer } from "../../../server/agent-server.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { agentConfig, checkAgentOptions } from "./agent-config.ts";
+import { agentConfig } from "./agent-config.ts";
 import {
   openAgentPorts,
   servingTls,
   type AgentPortOptions,
 } from "./agent-ports.ts";
 import { createAgentTracing } from "./agent-tracing.ts";
+import { checkAgentOptions } from "./checks/agent-checks.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost, enterCgroup, gatherProcesses } from "./host-checks.ts";
 import { recordMachineFile } from "./machine-files.ts";

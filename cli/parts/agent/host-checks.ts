@@ -29,7 +29,7 @@ function swaps(): string[] {
     .map((line) => line.split(/[\t ]/)[0]!);
 }
 
-function isCgroupV2(): boolean {
+export function isCgroupV2(): boolean {
   try {
     return statfsSync("/sys/fs/cgroup").type === CGROUP2_SUPER_MAGIC;
   } catch {

@@ -7,7 +7,7 @@ import * as path from "node:path";
 import pino from "pino";
 import { SystemProcesses } from "../../../agent/cgroups/system-processes.ts";
 import { systemContainers } from "../../../agent/stats/system-containers.ts";
-import { checkAgentOptions } from "../../../cli/parts/agent/agent-config.ts";
+import { checkAgentOptions } from "../../../cli/parts/agent/checks/agent-checks.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

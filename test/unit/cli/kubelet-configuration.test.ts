@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { readAgentOptions } from "../../../cli/agent.ts";
-import { checkAgentOptions } from "../../../cli/parts/agent/agent-config.ts";
+import { checkAgentOptions } from "../../../cli/parts/agent/checks/agent-checks.ts";
 import { shownConfiguration } from "../../../cli/parts/agent/shown-configuration.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 

@@ -3,10 +3,8 @@ import { agentOptions } from "../../../cli/options/agent.ts";
 import { configurationFields } from "../../../cli/options/kubelet-configuration/configuration-fields.ts";
 import { settingsOf } from "../../../cli/options/kubelet-configuration/configuration-file.ts";
 import { parseOptions, type OptionValues } from "../../../cli/options/parse.ts";
-import {
-  agentConfig,
-  checkAgentOptions,
-} from "../../../cli/parts/agent/agent-config.ts";
+import { agentConfig } from "../../../cli/parts/agent/agent-config.ts";
+import { checkAgentOptions } from "../../../cli/parts/agent/checks/agent-checks.ts";
 
 async function valuesOf(body: string): Promise<OptionValues> {
   const fields = await configurationFields(

@@ -1,26 +1,22 @@
 // What only together makes a problem among the options of the CPU, memory and topology managers. Messages name the
 // options.
-import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import {
   isGateOn,
   type AgentGate,
-} from "../../../agent/config/feature-gates.ts";
-import { parseCpuPolicyOptions } from "../../../agent/resources/cpu/cpu-policy.ts";
+} from "../../../../agent/config/feature-gates.ts";
+import { parseCpuPolicyOptions } from "../../../../agent/resources/cpu/cpu-policy.ts";
 import {
   formatCpuList,
   parseCpuList,
-} from "../../../agent/resources/machine/cpu-list.ts";
-import { without } from "../../../agent/resources/machine/id-set.ts";
-import { readMachineTopology } from "../../../agent/resources/machine/machine-topology.ts";
-import { parseReservedMemory } from "../../../agent/resources/memory/reserved-memory.ts";
-import { parseTopologyOptions } from "../../../agent/resources/topology/topology-policy.ts";
-import type { AgentConfig } from "../../../agent/config/agent-config.ts";
-import { UsageError } from "../../options/table.ts";
+} from "../../../../agent/resources/machine/cpu-list.ts";
+import { without } from "../../../../agent/resources/machine/id-set.ts";
+import { readMachineTopology } from "../../../../agent/resources/machine/machine-topology.ts";
+import { parseReservedMemory } from "../../../../agent/resources/memory/reserved-memory.ts";
+import { parseTopologyOptions } from "../../../../agent/resources/topology/topology-policy.ts";
+import type { AgentConfig } from "../../../../agent/config/agent-config.ts";
+import { UsageError } from "../../../options/table.ts";
 
-export function checkResourceManagers(
-  given: Partial<AgentConfig> & { nodeName: string },
-): void {
-  const config = resolveAgentConfig(given);
+export function checkResourceManagers(config: AgentConfig): void {
   const isOn = (gate: AgentGate): boolean => isGateOn(config, gate);
   named("topology-manager-policy-options", () =>
     parseTopologyOptions(config.topologyManagerPolicyOptions, isOn),
@@ -36,7 +32,7 @@ export function checkResourceManagers(
     (config.systemReservedCgroup !== "" || config.kubeReservedCgroup !== "")
   )
     throw new UsageError(
-      "can't use --reserved-cpus with --system-reserved-cgroup or --kube-reserved-cgroup",
+      "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
     );
   if (
     config.cpuManagerPolicy === "none" &&
@@ -74,8 +70,6 @@ function checkMemory(config: AgentConfig): void {
   }
   if (config.memoryThrottlingFactor <= 0)
     refuse("--memory-throttling-factor must be greater than 0");
-  if (config.swapBehavior !== "NoSwap" && !isGateOn(config, "NodeSwap"))
-    refuse("--swap-behavior needs the feature gate NodeSwap");
 }
 
 function named(option: string, check: () => unknown): void {
