@@ -53,6 +53,7 @@ export function wireUpkeep(
     mounted: isGateOn(config, "ImageVolume")
       ? () => mountedImages(runtime)
       : undefined,
+    sandboxImage: config.sandboxImage,
     clock,
     logger,
     highThresholdPercent: config.imageGcHighThresholdPercent,

@@ -26,6 +26,8 @@ interface ImageGarbageOptions {
   runtime: ImageStore;
   /** Images that containers have as volumes; absent: there are none. */
   mounted?: (() => Promise<readonly string[]>) | undefined;
+  /** Name of an image that is used by what is no container: sandboxes. */
+  sandboxImage?: string;
   clock: Clock;
   logger: Logger;
   highThresholdPercent: number;
@@ -108,7 +110,8 @@ export class ImageGarbage {
 
   /** Longest unused first. */
   async #unused(): Promise<Image[]> {
-    const { runtime, clock, minimumAgeMs, mounted } = this.#options;
+    const { runtime, clock, minimumAgeMs, mounted, sandboxImage } =
+      this.#options;
     const [images, containers, volumes = []] = await Promise.all([
       runtime.listImages(),
       runtime.listContainers(),
@@ -117,6 +120,7 @@ export class ImageGarbage {
     const used = new Set([
       ...containers.flatMap(({ image, imageRef }) => [image, imageRef]),
       ...volumes,
+      ...(sandboxImage ? [sandboxImage] : []),
     ]);
     const nowMs = clock.monotonic();
     const present = new Set(images.map(({ id }) => id));

@@ -138,6 +138,8 @@ export interface AgentConfig {
   imageGcHighThresholdPercent: number;
   imageGcLowThresholdPercent: number;
   minimumImageTtlMs: number;
+  /** Name of the sandboxes' image, for a runtime that does not say that it is in use; "": it says so. */
+  sandboxImage: string;
   /** Unused images older than this are removed whatever the disk's use; 0: none for its age. */
   maximumImageAgeMs: number;
   maximumDeadContainers: number;
@@ -242,6 +244,7 @@ const defaults: Omit<AgentConfig, "nodeName"> = {
   imageGcHighThresholdPercent: 85,
   imageGcLowThresholdPercent: 80,
   minimumImageTtlMs: 120_000,
+  sandboxImage: "",
   maximumImageAgeMs: 0,
   maximumDeadContainers: -1,
   maximumDeadContainersPerContainer: 1,

@@ -58,6 +58,12 @@ export const agentRuntimeOptions: OptionTable = [
       { file: "imageServiceEndpoint" },
     ),
     option(
+      "pod-infra-container-image",
+      "string",
+      "",
+      "Image of sandboxes, kept from garbage collection where the runtime does not say that it is in use.",
+    ),
+    option(
       "runtime-request-timeout",
       "duration",
       "2m0s",

@@ -11,6 +11,7 @@ export const usedAgentOptions: readonly string[] = [
   "make-iptables-util-chains",
   "container-runtime-endpoint",
   "image-service-endpoint",
+  "pod-infra-container-image",
   "bootstrap-kubeconfig",
   "rotate-certificates",
   "rotate-server-certificates",

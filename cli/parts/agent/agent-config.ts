@@ -167,6 +167,7 @@ export function agentConfig(
     imageGcHighThresholdPercent: values.number("image-gc-high-threshold"),
     imageGcLowThresholdPercent: values.number("image-gc-low-threshold"),
     minimumImageTtlMs: values.number("minimum-image-ttl-duration"),
+    sandboxImage: values.text("pod-infra-container-image"),
     maximumDeadContainers: values.number("maximum-dead-containers"),
     maximumDeadContainersPerContainer: values.number(
       "maximum-dead-containers-per-container",

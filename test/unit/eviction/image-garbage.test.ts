@@ -27,7 +27,13 @@ const image = (
 
 test("unused images go when the disk is full, the rest stays", async () => {
   const clock = new FakeClock();
-  let images = [image("used"), image("pinned", true), image("a"), image("b")];
+  let images = [
+    image("used"),
+    image("pinned", true),
+    image("pause"),
+    image("a"),
+    image("b"),
+  ];
   let availableBytes = 50;
   const store: ImageStore = {
     listImages: () => Promise.resolve(images),
@@ -42,6 +48,7 @@ test("unused images go when the disk is full, the rest stays", async () => {
   const failures: string[] = [];
   const garbage = new ImageGarbage({
     runtime: store,
+    sandboxImage: "pause:latest",
     clock,
     logger,
     highThresholdPercent: 85,
@@ -56,9 +63,9 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(failures).toEqual(["FreeDiskSpaceFailed"]);
   clock.advance(121_000);
   expect(await garbage.collect()).toBe(10);
-  expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "b"]);
+  expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause", "b"]);
   expect(await garbage.collect(true)).toBe(10);
-  expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
+  expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause"]);
 });
 
 test("an image that a container has as a volume is in use", async () => {
