@@ -133,6 +133,13 @@ export const agentRuntimeOptions: OptionTable = [
         file: "failCgroupV1",
       },
     ),
+    option(
+      "protect-kernel-defaults",
+      "bool",
+      "false",
+      "Refuse to start where the kernel is not set as pods want it (vm.overcommit_memory and the like); nothing is set here.",
+      { file: "protectKernelDefaults" },
+    ),
     option("container-log-max-files", "int", "5", "Log files a container.", {
       min: 2,
       file: "containerLogMaxFiles",

@@ -85,6 +85,7 @@ export const usedAgentOptions: readonly string[] = [
   "max-open-files",
   "fail-swap-on",
   "fail-cgroupv1",
+  "protect-kernel-defaults",
   "cgroup-root",
   "cgroups-per-qos",
   "seccomp-default",

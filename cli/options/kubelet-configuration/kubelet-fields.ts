@@ -35,7 +35,6 @@ export const kubeletFields: Readonly<Record<string, KubeletField>> = {
   "logging.options.text.infoBufferSize": alphaLogging("0", 0),
   "logging.options.text.splitStream": alphaLogging(false),
   mergeDefaultEvictionSettings: restricts(false),
-  protectKernelDefaults: restricts(false),
   runOnce: {
     ...restricts(false),
     refusal: "Runonce mode has been deprecated and should not be set",

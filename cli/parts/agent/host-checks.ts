@@ -9,6 +9,7 @@ import type { Clock } from "../../../api/clock.ts";
 import { moveToCgroup } from "../../../cri/private-containerd/own-cgroup.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
+import { kernelSettingProblems } from "./kernel-settings.ts";
 
 /** statfs' type of the one hierarchy of cgroup v2. */
 const CGROUP2_SUPER_MAGIC = 0x63677270;
@@ -72,6 +73,10 @@ export function checkHost(
         "--fail-cgroupv1: cgroup v1 is not supported: this machine has no /sys/fs/cgroup of cgroup v2",
       );
     logger.warn("cgroup v1 is in maintenance mode: migrate to cgroup v2");
+  }
+  if (values.flag("protect-kernel-defaults")) {
+    const problems = kernelSettingProblems();
+    if (problems.length > 0) throw new UsageError(problems.join("\n"));
   }
   if (asked("max-open-files"))
     limitOpenFiles(values.number("max-open-files"), logger);

@@ -33,7 +33,7 @@ function prepared(): string {
   );
   fs.writeFileSync(
     path.join(directory, "restricting.yaml"),
-    "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nprotectKernelDefaults: true\n",
+    "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmergeDefaultEvictionSettings: true\n",
   );
   return directory;
 }
@@ -118,7 +118,7 @@ test.concurrent.each<[string[], number, RegExp]>([
   [
     ["--config=DIR/restricting.yaml"],
     1,
-    /restricting\.yaml:3: protectKernelDefaults: not implemented yet/,
+    /restricting\.yaml:3: mergeDefaultEvictionSettings: not implemented yet/,
   ],
   [["--config=DIR/kubelet.yaml"], 1, /kubelet\.yaml:3: maxPods: /],
   [
@@ -164,7 +164,7 @@ test.each([
     "--etcd-servers-overrides=/events#http://127.0.0.1:1",
     "--etcd-servers-overrides",
   ],
-  ["agent", "--config=DIR/restricting.yaml", "protectKernelDefaults"],
+  ["agent", "--config=DIR/restricting.yaml", "mergeDefaultEvictionSettings"],
 ])("orbit %s does not start with %s", async (program, option, name) => {
   const { code, stderr } = await runCommand(
     process.execPath,
