@@ -31,7 +31,7 @@ export interface Eviction {
 interface EvictionManagerOptions {
   readonly thresholds: readonly Threshold[];
   readonly transitionPeriodMs: number;
-  /** Longest grace of an eviction for a soft threshold. */
+  /** Longest grace of an eviction for a soft threshold; below 0: the pod's own. */
   readonly maxPodGraceSeconds: number;
   /** Pods are held to their own disk limits. */
   readonly localStorageLimits: boolean;
@@ -66,6 +66,8 @@ const retryMs = 10_000;
 const endPatienceMs = 30_000;
 /** Hardly any time is left to a pod under a hard threshold: the node needs what it holds. */
 const hardGraceSeconds = 1;
+/** Of a pod that says nothing. */
+const defaultGraceSeconds = 30;
 
 export class EvictionManager {
   readonly #options: EvictionManagerOptions;
@@ -237,6 +239,7 @@ export class EvictionManager {
     if (graceMs === 0) return hardGraceSeconds;
     const own = pod.spec.terminationGracePeriodSeconds;
     const most = this.#options.maxPodGraceSeconds;
+    if (most < 0) return own ?? defaultGraceSeconds;
     return own === undefined ? most : Math.min(most, own);
   }
 

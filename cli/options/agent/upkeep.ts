@@ -24,8 +24,8 @@ const evictionOptions = group(
     "eviction-max-pod-grace-period",
     "int",
     "0",
-    "Longest grace of a soft eviction, in seconds.",
-    { min: 0, file: "evictionMaxPodGracePeriod" },
+    "Longest grace of a soft eviction, in seconds; negative: the pod's own.",
+    { file: "evictionMaxPodGracePeriod" },
   ),
   option(
     "eviction-minimum-reclaim",

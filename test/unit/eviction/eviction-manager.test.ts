@@ -253,16 +253,19 @@ test("a soft threshold leaves the pod its grace up to the longest one", async ()
   };
   // A grace period of nothing makes it a hard threshold, as at the reference.
   expect(await grace(5)).toEqual([1]);
-  const soft = async (own: number): Promise<number[]> => {
+  const soft = async (
+    own: number | undefined,
+    maxPodGraceSeconds = 20,
+  ): Promise<number[]> => {
     const pod = candidate("a");
-    pod.pod.spec.terminationGracePeriodSeconds = own;
+    if (own !== undefined) pod.pod.spec.terminationGracePeriodSeconds = own;
     const made = manager([pod], new Map(), {
       settings: {
         hard: {},
         soft: { "memory.available": "100Mi" },
         softGracePeriod: { "memory.available": "10s" },
       },
-      maxPodGraceSeconds: 20,
+      maxPodGraceSeconds,
     });
     await made.look(lowMemory);
     expect(made.ended).toEqual([]);
@@ -272,6 +275,8 @@ test("a soft threshold leaves the pod its grace up to the longest one", async ()
   };
   expect(await soft(5)).toEqual([5]);
   expect(await soft(30)).toEqual([20]);
+  expect(await soft(45, -1)).toEqual([45]);
+  expect(await soft(undefined, -1)).toEqual([30]);
 });
 
 test("disk space is sought among images first", async () => {
