@@ -8,22 +8,22 @@ import type { CertificatePair } from "../../api/pki/certificate.ts";
 
 const periodMs = 10_000;
 
-interface FollowedPairOptions {
+interface FollowedPairOptions<Pair extends CertificatePair> {
   readonly files: readonly string[];
   /** Throws when there is no pair. */
-  readonly read: () => CertificatePair | undefined;
-  readonly changed: (pair: CertificatePair) => void;
+  readonly read: () => Pair | undefined;
+  readonly changed: (pair: Pair) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export class FollowedPair {
+export class FollowedPair<Pair extends CertificatePair = CertificatePair> {
   #timer: Timer | undefined;
   #stopped = false;
   #used: string | undefined;
   #refused: string | undefined;
 
-  constructor(private readonly options: FollowedPairOptions) {}
+  constructor(private readonly options: FollowedPairOptions<Pair>) {}
 
   /** The files are as they were read at the start. */
   async start(): Promise<void> {

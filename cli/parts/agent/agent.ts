@@ -16,17 +16,14 @@ import type { UtilChains } from "../../../network/iptables/util-chains.ts";
 import type { AgentServer } from "../../../server/agent-server.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { agentConfig } from "./agent-config.ts";
-import {
-  openAgentPorts,
-  servingTls,
-  type AgentPortOptions,
-} from "./agent-ports.ts";
+import { openAgentPorts, type AgentPortOptions } from "./agent-ports.ts";
 import { createAgentTracing } from "./agent-tracing.ts";
 import { checkAgentOptions } from "./checks/agent-checks.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost, enterCgroup, gatherProcesses } from "./host-checks.ts";
 import { recordMachineFile } from "./machine-files.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
+import { ServingFiles } from "./serving-files.ts";
 
 interface AgentPartOptions extends AgentPortOptions {
   /** "" unless the user asked for one. */
@@ -58,7 +55,7 @@ export interface AgentPart {
 /** Undefined: the agent's own certificate, or the user's, is used for good. */
 function keepServingCertificate(
   options: AgentPartOptions,
-  server: AgentServer,
+  serving: ServingFiles,
   agent: Agent,
 ): ServingCertificateKeeper | undefined {
   const { values, client, clock, logger } = options;
@@ -77,8 +74,7 @@ function keepServingCertificate(
       (agent.node()?.status?.addresses ?? []).flatMap(({ type, address }) =>
         type === "InternalIP" ? [address] : [],
       ),
-    onCertificate: (pair) =>
-      server.updateTls({ ...servingTls(options, undefined), ...pair }),
+    onCertificate: (pair) => serving.use(pair),
     ...{ clock, logger, metrics: options.certificateMetrics },
   });
   keeper.start();
@@ -161,16 +157,19 @@ export async function startAgentPart(
     await tracing?.stop();
     throw error;
   }
-  const keeper = server && keepServingCertificate(options, server, agent);
+  const serving = server && new ServingFiles(options, server);
+  await serving?.start();
+  const keeper = serving && keepServingCertificate(options, serving, agent);
   const utilChains = await startUtilChains(values, clock, logger);
   return {
     agent,
     server,
     renewCertificate(ca) {
-      server?.updateTls(servingTls(options, ca));
+      serving?.renew(ca);
     },
     async stop() {
       keeper?.stop();
+      serving?.stop();
       gathering?.stop();
       await utilChains?.stop();
       await server?.stop();
