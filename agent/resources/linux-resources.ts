@@ -14,6 +14,7 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isCriticalPod } from "../pods/shape/critical-pod.ts";
 import { cpuMillis, isSidecar, memoryBytes } from "../pods/shape/pod-shape.ts";
 import {
   containerMemoryControl,
@@ -83,7 +84,7 @@ export function containerResources(
   if (limits.memory)
     Object.assign(
       result,
-      containerMemoryControl(pod, container, limits.memory, isSystemPod(pod)),
+      containerMemoryControl(pod, container, limits.memory, isCriticalPod(pod)),
     );
   return result;
 }
@@ -113,11 +114,10 @@ function hugepages(
     }));
 }
 
-/** Part of the system by its priority. */
-function isSystemPod({ spec }: Pod): boolean {
+/** What the node itself needs; what only the cluster needs is killed in the order of its class. */
+function isNodeCritical(pod: Pod): boolean {
   return (
-    (spec.priority ?? 0) >= 2_000_000_000 ||
-    spec.priorityClassName === "system-node-critical"
+    isCriticalPod(pod) && pod.spec.priorityClassName === "system-node-critical"
   );
 }
 
@@ -126,7 +126,7 @@ export function oomScoreAdj(
   container: Container,
   machineMemoryBytes: number,
 ): number {
-  if (isSystemPod(pod)) return -997;
+  if (isNodeCritical(pod)) return -997;
   const qos = qosClass(pod);
   if (qos === "Guaranteed") return -997;
   if (qos === "BestEffort") return 1000;

@@ -90,7 +90,7 @@ function textOf(file: string): string {
   }
 }
 
-/** @param critical whether the pod belongs to the system: it is never swapped out */
+/** @param critical whether the pod is static or belongs to the system: it is never swapped out */
 export function containerMemoryControl(
   pod: Pod,
   { resources }: Container,

@@ -86,6 +86,60 @@ test.each<[string, ResourceRequirements | undefined, number]>([
   );
 });
 
+test.each<[string, Partial<Pod["spec"]>, number]>([
+  [
+    "the node's own",
+    { priority: 2_000_001_000, priorityClassName: "system-node-critical" },
+    -997,
+  ],
+  [
+    "the cluster's own",
+    { priority: 2_000_000_000, priorityClassName: "system-cluster-critical" },
+    1000,
+  ],
+  ["of a user's class", { priority: 2_000_000_000 }, 1000],
+  [
+    "of a name without its priority",
+    { priorityClassName: "system-node-critical" },
+    1000,
+  ],
+])("oom_score_adj of a pod that is %s", (_what, spec, wanted) => {
+  const subject = pod([undefined]);
+  Object.assign(subject.spec, spec);
+  expect(oomScoreAdj(subject, subject.spec.containers[0]!, 4 * 1024 ** 3)).toBe(
+    wanted,
+  );
+});
+
+test("a static pod, and one of the system, is never swapped out", () => {
+  const machineMemoryBytes = 4 * 1024 ** 3;
+  const swapMax = (change: (pod: Pod) => void): string | undefined => {
+    const subject = pod([{ requests: { memory: "1Gi" } }]);
+    change(subject);
+    return containerResources(subject, subject.spec.containers[0]!, {
+      config: resolveAgentConfig({ nodeName: "n" }),
+      machineMemoryBytes,
+      lowestOomScoreAdj: undefined,
+      memory: {
+        version: 2,
+        throttlingFactor: undefined,
+        allocatableBytes: () => undefined,
+        swap: "limited",
+        machineBytes: machineMemoryBytes,
+        swapBytes: machineMemoryBytes,
+        killsWhole: false,
+      },
+    }).unified?.["memory.swap.max"];
+  };
+  expect(swapMax(() => undefined)).toBe(String(1024 ** 3));
+  expect(swapMax(({ spec }) => (spec.priority = 2_000_000_000))).toBe("0");
+  expect(
+    swapMax(({ metadata }) => {
+      metadata.annotations = { "kubernetes.io/config.source": "file" };
+    }),
+  ).toBe("0");
+});
+
 test("what a pod says as a whole bounds its cgroup and its containers", () => {
   const subject = pod([
     { requests: { memory: "1Gi" }, limits: { cpu: "250m" } },
