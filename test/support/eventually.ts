@@ -1,5 +1,8 @@
 // Waiting for a condition with a deadline instead of sleeping. The error names what was awaited and what was seen last.
 
+/** ORBIT_TEST_PATIENCE=6: each deadline is six times as far away, for an emulated machine. jest has --testTimeout besides. */
+const patience = Number(process.env["ORBIT_TEST_PATIENCE"] ?? 1);
+
 export interface EventuallyOptions {
   /** Default: half a minute, for machines that are slow or busy. */
   timeoutMs?: number;
@@ -20,7 +23,7 @@ export async function eventually<T>(
     what = "condition",
   }: EventuallyOptions = {},
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs * patience;
   let last: unknown;
   for (;;) {
     try {
