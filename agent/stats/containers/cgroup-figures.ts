@@ -124,7 +124,8 @@ async function readVersion2(
   ]);
   const of = async (file: string) => amount(await read(file));
   const [cpu, stat, counts] = [cpuText, memory, events].map(fields);
-  const usageBytes = await of("memory.current");
+  const usageBytes = (await of("memory.current")) ?? rootUsage(stat!);
+  const hasLimits = (await read("memory.max")) !== "";
   const [quota = "max", period = ""] = cpuMax.trim().split(" ");
   const weight = await of("cpu.weight");
   return present({
@@ -156,11 +157,23 @@ async function readVersion2(
     specCpuShares: weight && 2 + Math.floor(((weight - 1) * 262_142) / 9999),
     specCpuPeriod: amount(period),
     specCpuQuota: amount(quota),
-    specMemoryBytes: (await of("memory.max")) ?? 0,
-    specMemoryReservationBytes: await of("memory.low"),
-    specMemorySwapBytes: await of("memory.swap.max"),
+    ...(hasLimits
+      ? {
+          specMemoryBytes: (await of("memory.max")) ?? 0,
+          specMemoryReservationBytes: (await of("memory.min")) ?? 0,
+          specMemorySwapBytes: (await of("memory.swap.max")) ?? 0,
+        }
+      : {}),
     disks: await disksOfVersion2(io),
   });
+}
+
+/** The root's own file does not exist: what it has of processes and of files, as version 1 counts it. */
+function rootUsage(stat: ReadonlyMap<string, number>): number | undefined {
+  const [processes, files] = [stat.get("anon"), stat.get("file")];
+  return processes === undefined || files === undefined
+    ? undefined
+    : processes + files;
 }
 
 async function disksOfVersion1(

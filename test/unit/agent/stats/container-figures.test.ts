@@ -92,6 +92,9 @@ test("a cgroup of version 2", async () => {
     "b/cpu.weight": "1\n",
     "b/memory.current": "1000\n",
     "b/memory.max": "max\n",
+    "b/memory.min": "512\n",
+    "b/memory.low": "7\n",
+    "b/memory.swap.max": "max\n",
     "b/memory.stat":
       "anon 200\nfile 300\ninactive_file 100\npgfault 7\npgmajfault 1\n",
     "b/memory.events": "low 0\nhigh 0\nmax 5\noom 1\noom_kill 3\n",
@@ -120,6 +123,8 @@ test("a cgroup of version 2", async () => {
     specCpuPeriod: 100_000,
     specCpuQuota: 50_000,
     specMemoryBytes: 0,
+    specMemoryReservationBytes: 512,
+    specMemorySwapBytes: 0,
     disks: [
       {
         device: "999:0",
@@ -130,6 +135,20 @@ test("a cgroup of version 2", async () => {
       },
     ],
   });
+});
+
+test("the root of version 2 has no limits, and uses what processes and files take", async () => {
+  await write({
+    "cpu.stat": "usage_usec 2500000\n",
+    "memory.stat": "anon 200\nfile 300\ninactive_file 100\n",
+  });
+  expect(await readCgroupFigures(mount, "/")).toMatchObject({
+    memoryUsageBytes: 500,
+    memoryWorkingSetBytes: 400,
+  });
+  expect(await readCgroupFigures(mount, "/")).not.toHaveProperty(
+    "specMemoryBytes",
+  );
 });
 
 test("no cgroup, and files without sense", async () => {
