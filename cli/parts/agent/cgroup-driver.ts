@@ -12,7 +12,7 @@ export interface DriverChoice {
   dataDirectory: string;
   /** systemd makes the cgroups of pods, as the option says: a private containerd leaves it those of containers. */
   systemdCgroup: boolean;
-  /** The word of a runtime that is not ours counts more than the option. */
+  /** The word of a runtime that is not ours counts more than the option; else it has to be the same. */
   driverFromRuntime: boolean;
   /** Whether systemd is process 1; default: as it is. */
   systemdRuns?: boolean;
@@ -39,7 +39,9 @@ async function reportedDriver(
 
 /**
  * What the runtime is configured with counts: with another driver no pod would start.
- * @throws UsageError, DependencyError where systemd would have to make cgroups and does not run
+ * @param runtime one that is not ours
+ * @throws UsageError, DependencyError where systemd would have to make cgroups and does not run; UsageError where the
+ * runtime's word does not count and is another than the option
  */
 export async function cgroupDriver(
   choice: DriverChoice,
@@ -47,7 +49,10 @@ export async function cgroupDriver(
 ): Promise<CgroupDriver> {
   const option = choice.systemdCgroup ? "systemd" : "cgroupfs";
   const { systemdRuns = existsSync("/run/systemd/system") } = choice;
-  const reported = runtime && (await reportedDriver(choice, runtime));
+  const reported =
+    runtime && choice.driverFromRuntime
+      ? await reportedDriver(choice, runtime)
+      : undefined;
   const problem = "systemd does not run as this machine's process 1";
   if (reported === "systemd" && !systemdRuns)
     throw new DependencyError(
@@ -55,10 +60,26 @@ export async function cgroupDriver(
     );
   if (!reported && option === "systemd" && !systemdRuns)
     throw new UsageError(`--cgroup-driver=systemd: ${problem}`);
+  if (runtime && !choice.driverFromRuntime)
+    await refuseAnother(runtime, option);
   if (reported && reported !== option)
     choice.logger.warn(
       { runtime: reported, option },
       "the runtime's cgroup driver is used, not --cgroup-driver",
     );
   return reported ?? option;
+}
+
+/** With another driver than the runtime's no pod would start. One that is late, or says nothing, is believed to agree. */
+async function refuseAnother(
+  runtime: Runtime,
+  option: CgroupDriver,
+): Promise<void> {
+  const { cgroupDriver: said = option } = await runtime
+    .configuration()
+    .catch((): { cgroupDriver?: CgroupDriver } => ({}));
+  if (said !== option)
+    throw new UsageError(
+      `--cgroup-driver=${option}: the container runtime is configured with the driver ${said}, no pod would start: set the option to ${said}, or turn the gate KubeletCgroupDriverFromCRI on`,
+    );
 }

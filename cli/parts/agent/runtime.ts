@@ -306,7 +306,7 @@ export async function chooseRuntime(
   const recorded = recordNatTables(dataDirectory);
   await runtime.start();
   await recorded;
-  const asked = choice.driverFromRuntime && !isPrivate ? runtime : undefined;
+  const asked = isPrivate ? undefined : runtime;
   const driver = await cgroupDriver(choice, asked).catch(async (error) => {
     await runtime.stop();
     await containerd?.release();

@@ -153,11 +153,17 @@ test("a runtime that leaves cgroups to systemd has its pods' made by systemd, al
     const chosen = await choose(systemd.endpoint, data, { systemdRuns: true });
     await chosen.stop();
     expect(chosen.cgroupDriver).toBe("systemd");
-    const off = await choose(systemd.endpoint, data, {
-      driverFromRuntime: false,
+    // With another driver than the runtime's no pod would start: said at once, not by each pod.
+    await expect(
+      choose(systemd.endpoint, data, { driverFromRuntime: false }),
+    ).rejects.toThrow(
+      "--cgroup-driver=cgroupfs: the container runtime is configured with the driver systemd",
+    );
+    const alike = await choose(systemd.endpoint, data, {
+      ...{ systemdCgroup: true, systemdRuns: true, driverFromRuntime: false },
     });
-    await off.stop();
-    expect(off.cgroupDriver).toBe("cgroupfs");
+    await alike.stop();
+    expect(alike.cgroupDriver).toBe("systemd");
   } finally {
     await systemd.stop();
   }
