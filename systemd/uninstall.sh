@@ -63,9 +63,20 @@ case $cgroup_root in
 	exit 1
 	;;
 esac
+# With the driver systemd the cluster's own cgroup is a slice: of /a-b/c that is a_b-c.slice, which lies in a_b.slice.
+slice=$(printf %s "${cgroup_root#/}" | tr - _ | tr / -).slice
+slice_directory() {
+	place=
+	level=
+	for part in $(printf %s "${slice%.slice}" | tr - ' '); do
+		level=${level:+$level-}$part
+		place=$place/$level.slice
+	done
+	printf %s "$place"
+}
 # The cluster's own cgroup in the unified hierarchy and in every controller of version 1; never one that only starts alike.
 cgroups() {
-	for name in "$cgroup_root" "$cgroup_root-runtime"; do
+	for name in "$cgroup_root" "$cgroup_root-runtime" "$(slice_directory)"; do
 		for group in "/sys/fs/cgroup$name" /sys/fs/cgroup/*"$name"; do
 			[ -d "$group" ] || continue
 			case ${group#/sys/fs/cgroup} in
@@ -80,7 +91,7 @@ own_pods=$(ls "$data/agent/pods" "$agent_data/pods" 2>/dev/null | grep -E '^[0-9
 pod_processes() {
 	cgroups | while read -r group; do
 		for uid in $own_pods; do
-			find "$group" -type d -name "pod$uid" -exec find {} -name cgroup.procs -exec cat {} + \; 2>/dev/null
+			find "$group" -type d \( -name "pod$uid" -o -name "*-pod$(printf %s "$uid" | tr - _).slice" \) -exec find {} -name cgroup.procs -exec cat {} + \; 2>/dev/null
 		done
 	done | sort -un
 }
@@ -446,6 +457,8 @@ if [ -z "$root" ]; then
 	[ -n "$dry_run" ] || rmdir /run/orbit /run/netns /run/wireguard /var/lib/cni/networks /var/lib/cni/results /var/lib/cni 2>/dev/null || true
 
 	say "Removing cgroups"
+	# systemd's own slice first, and with it all that lie in it, else systemd would keep the units.
+	if [ -d /run/systemd/system ] && systemctl is-active --quiet "$slice"; then try systemctl stop "$slice"; fi
 	cgroups | while read -r top; do
 		say "+ rmdir $top and all below"
 		[ -n "$dry_run" ] || find "$top" -depth -type d -exec rmdir {} \; 2>/dev/null || true
@@ -474,7 +487,11 @@ for command in orbit orbitctl orbitlet; do
 	do_it rm -f "$root/usr/local/bin/$command"
 done
 do_it rm -rf "$root$library"
-if [ -z "$root" ] && [ -d /run/systemd/system ]; then try systemctl daemon-reload; fi
+if [ -z "$root" ] && [ -d /run/systemd/system ]; then
+	try systemctl daemon-reload
+	# One that failed, such as an end of pods for which the runtime was too slow, would be listed without its file.
+	try systemctl reset-failed orbit.service orbit-pods.service
+fi
 
 if [ -n "$keep_data" ]; then
 	say "Kept: $root$data, $root/etc/orbit"

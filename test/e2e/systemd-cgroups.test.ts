@@ -99,3 +99,18 @@ EOF
     { timeoutMs: 60_000, intervalMs: 300, what: "the slice to go" },
   );
 });
+
+test("uninstall.sh takes all slices away, also that of a pod without the runtime", async () => {
+  // As a runtime that does not answer leaves them: a slice with a process, which ends with it.
+  const pod = "orbit-burstable-pod1_2.slice";
+  await sh(`mkdir -p /var/lib/orbit/agent/pods/1-2
+    systemd-run --quiet --unit=left --slice=${pod} sleep 100004
+    sh /usr/local/lib/orbit/systemd/uninstall.sh`);
+  expect(
+    await sh(`systemctl list-units --all --no-legend --plain 'orbit*'
+      systemctl list-units --failed --no-legend
+      find /sys/fs/cgroup -name 'orbit*' 2>/dev/null || true
+      ls -d /run/systemd/transient/orbit* 2>/dev/null || true
+      pgrep -f '^sleep 10000[4]' || true`),
+  ).toBe("");
+});
