@@ -23,7 +23,13 @@ export function shownConfiguration({
   // Not given, the runtime is found, or a private one.
   if (!values.isSet("container-runtime-endpoint"))
     delete shown["containerRuntimeEndpoint"];
-  const all = { ...shown, ...settings, address };
+  const all = {
+    ...shown,
+    // Its default only warns: a client that writes back what it read does not ask for the refusal.
+    failCgroupV1: values.isSet("fail-cgroupv1") && values.flag("fail-cgroupv1"),
+    ...settings,
+    address,
+  };
   if (!inCluster) return all;
   const { authentication, authorization } = shown as Record<
     string,
