@@ -82,6 +82,17 @@ const thresholds = (
 export const maxRestartPeriod =
   "crash-loop-back-off-max-container-restart-period";
 
+/**
+ * "/" is what the ecosystem's configurations write for the reference's default: its pods are in /kubepods then, and never
+ * in the machine's own root, which must not get their limits.
+ */
+function podsCgroup(values: OptionValues): Partial<AgentConfig> {
+  const root = values.optionalText("cgroup-root") ?? "";
+  const isMachines = root !== "" && root.replaceAll("/", "") === "";
+  if (root === "" || (isMachines && values.flag("cgroups-per-qos"))) return {};
+  return { cgroupRoot: root };
+}
+
 export function agentConfig(
   values: OptionValues,
 ): Partial<AgentConfig> & { nodeName: string } {
@@ -138,9 +149,7 @@ export function agentConfig(
     allowedUnsafeSysctls: values.list("allowed-unsafe-sysctls"),
     runtimeRequestTimeoutMs: values.number("runtime-request-timeout"),
     cgroupsPerQos: values.flag("cgroups-per-qos"),
-    ...(values.optionalText("cgroup-root")
-      ? { cgroupRoot: values.text("cgroup-root") }
-      : {}),
+    ...podsCgroup(values),
     cgroupDriver: values.text("cgroup-driver") as AgentConfig["cgroupDriver"],
     kubeletCgroups: values.text("kubelet-cgroups"),
     runtimeCgroups: values.text("runtime-cgroups"),

@@ -7,6 +7,7 @@ import * as path from "node:path";
 import pino from "pino";
 import { SystemProcesses } from "../../../agent/cgroups/system-processes.ts";
 import { systemContainers } from "../../../agent/stats/system-containers.ts";
+import { agentConfig } from "../../../cli/parts/agent/agent-config.ts";
 import { checkAgentOptions } from "../../../cli/parts/agent/checks/agent-checks.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
@@ -226,4 +227,15 @@ test("cgroups below the root are taken", () => {
       "--cgroup-root=/p",
     ]),
   );
+});
+
+test.each([
+  [[], undefined],
+  [["--cgroup-root=/"], undefined],
+  [["--cgroup-root=//"], undefined],
+  [["--cgroup-root=/p"], "/p"],
+  [["--cgroup-root=/", "--cgroups-per-qos=false"], "/"],
+])("%j: pods are never held in the machine's root", (args, expected) => {
+  const { cgroupRoot } = agentConfig(parseOptions(agentOptions, args));
+  expect(cgroupRoot).toBe(expected);
 });

@@ -320,6 +320,7 @@ test.each([
   await expect(read({ "kubelet.yaml": `${head}${body}\n` })).rejects.toThrow(
     message,
   );
+});
 
 test("what is read and written back asks for nothing that was not asked for", async () => {
   const shown = async (body: string): Promise<object> =>
