@@ -108,6 +108,8 @@ export interface DirectoryView {
 /** What a device has read and written. */
 export interface DiskFigures {
   readonly device: string;
+  /** The kernel's, `254:0`. */
+  readonly numbers: string;
   readonly readBytes: number;
   readonly writeBytes: number;
   readonly readOperations: number;
@@ -160,6 +162,9 @@ export type CgroupAmount =
   | "threads"
   | "threadsMax"
   | "processes"
+  | "fileDescriptors"
+  | "sockets"
+  | "maxOpenFiles"
   | "specCpuShares"
   | "specCpuPeriod"
   | "specCpuQuota"

@@ -118,7 +118,17 @@ const amounts: readonly AmountFamily[] = [
   ),
   gauge("processes", "processes", "Processes in the container."),
   gauge("threads", "threads", "Threads in the container."),
-  gauge("threads_max", "threadsMax", "The most threads; absent: no limit."),
+  gauge("threads_max", "threadsMax", "The most threads; 0: no limit."),
+  gauge("file_descriptors", "fileDescriptors", "Open descriptors."),
+  gauge("sockets", "sockets", "Open sockets."),
+  {
+    ...gauge(
+      "ulimits_soft",
+      "maxOpenFiles",
+      "Soft limits of the first process; -1: no limit.",
+    ),
+    labels: { ulimit: "max_open_files" },
+  },
   spec("cpu_shares", "specCpuShares", "The share of CPU."),
   spec("cpu_period", "specCpuPeriod", "The period of the CPU limit."),
   spec("cpu_quota", "specCpuQuota", "The CPU limit in a period."),
@@ -185,6 +195,7 @@ export function cadvisorMetrics(
         of.timeless ? undefined : epochMs,
       );
     }
+    if (container !== "") addLoad(families, labels, each);
     addDisks(families, labels, each);
     for (const device of each.interfaces ?? [])
       addInterface(
@@ -210,6 +221,32 @@ export function cadvisorMetrics(
   return families.list();
 }
 
+const taskStates = [
+  "sleeping",
+  "running",
+  "stopped",
+  "uninterruptible",
+  "iowaiting",
+];
+
+/** Always 0, as at the reference, whose cAdvisor runs without its reader of loads: rules that add them up find them. */
+function addLoad(
+  families: Families,
+  labels: Labels,
+  { epochMs }: ContainerFigures,
+): void {
+  const add = (name: string, help: string, more: Labels): void =>
+    families.add(
+      { name: `container_${name}`, type: "gauge", help },
+      { ...labels, ...more },
+      0,
+      epochMs,
+    );
+  add("cpu_load_average_10s", "The load of the last 10 s: not measured.", {});
+  for (const state of taskStates)
+    add("tasks_state", "Tasks by state: not measured.", { state });
+}
+
 function addDisks(
   families: Families,
   labels: Labels,
@@ -230,6 +267,21 @@ function addDisks(
     );
   for (const disk of disks) {
     const { device } = disk;
+    const [major = "", minor = ""] = disk.numbers.split(":");
+    for (const [operation, bytes] of [
+      ["Read", disk.readBytes],
+      ["Write", disk.writeBytes],
+    ] as const)
+      families.add(
+        {
+          name: "container_blkio_device_usage_total",
+          type: "counter",
+          help: "Bytes read from and written to devices.",
+        },
+        { ...labels, device, major, minor, operation },
+        bytes,
+        epochMs,
+      );
     add("counter", "reads_total", "Reads.", device, disk.readOperations);
     add("counter", "writes_total", "Writes.", device, disk.writeOperations);
     add("counter", "reads_bytes_total", "Bytes read.", device, disk.readBytes);

@@ -96,7 +96,7 @@ async function readVersion1(
     treeMajorPageFaults: stat!.get("total_pgmajfault"),
     oomKills: fields(oom).get("oom_kill"),
     threads: await of("pids", "current"),
-    threadsMax: await of("pids", "max"),
+    threadsMax: most(await read("pids", "pids.max")),
     processes: (await read("memory", "cgroup.procs")).match(/^\d+$/gm)?.length,
     specCpuShares: await of("cpu", "shares"),
     specCpuPeriod: await of("cpu", "cfs_period_us"),
@@ -151,7 +151,7 @@ async function readVersion2(
     treeMajorPageFaults: stat!.get("pgmajfault"),
     oomKills: counts!.get("oom_kill"),
     threads: await of("pids.current"),
-    threadsMax: await of("pids.max"),
+    threadsMax: most(await read("pids.max")),
     processes: procs.match(/^\d+$/gm)?.length,
     // The other way round than runtimes turn shares into weights, which are coarser.
     specCpuShares: weight && 2 + Math.floor(((weight - 1) * 262_142) / 9999),
@@ -221,6 +221,7 @@ async function named(
   return await Promise.all(
     [...devices].map(async ([device, known]) => ({
       device: await deviceName(device),
+      numbers: device,
       readBytes: known["readBytes"] ?? 0,
       writeBytes: known["writeBytes"] ?? 0,
       readOperations: known["readOperations"] ?? 0,
@@ -244,6 +245,10 @@ const text = (file: string): Promise<string> =>
 /** Undefined for "max" and for what is not there. */
 const amount = (content: string): number | undefined =>
   /^-?\d+$/.test(content.trim()) ? Number(content) : undefined;
+
+/** 0: none, as cAdvisor says it. */
+const most = (content: string): number | undefined =>
+  content.trim() === "max" ? 0 : amount(content);
 
 const scaled = (value: number | undefined, by: number): number | undefined =>
   value === undefined ? undefined : value / by;

@@ -18,6 +18,7 @@ import {
   readCgroupFigures,
 } from "./cgroup-figures.ts";
 import { deviceOf, interfacesOf } from "./devices.ts";
+import { processFigures } from "./process-figures.ts";
 
 interface ContainerFiguresOptions {
   /** Where the cgroup file systems are mounted. */
@@ -97,9 +98,10 @@ async function podFigures(
   ): Promise<ContainerFigures[]> => {
     const figures = await readCgroupFigures(mount, id);
     if (!figures) return [];
+    const pids = named.image === "" ? [] : await cgroupProcesses(mount, id);
     const interfaces =
-      named.image !== "" && named.container === "" && !spec.hostNetwork
-        ? await networkOf(mount, id)
+      named.container === "" && !spec.hostNetwork && pids[0] !== undefined
+        ? await interfacesOf(pids[0])
         : undefined;
     return [
       {
@@ -109,6 +111,7 @@ async function podFigures(
         pod: metadata.name,
         epochMs: clock.now(),
         ...figures,
+        ...(named.image === "" ? {} : await processFigures(pids)),
         ...(interfaces ? { interfaces } : {}),
       },
     ];
@@ -150,14 +153,6 @@ function namesById(
       startedAtMs,
     });
   return names;
-}
-
-async function networkOf(
-  mount: string,
-  path: string,
-): Promise<ContainerFigures["interfaces"]> {
-  const [pid] = await cgroupProcesses(mount, path);
-  return pid === undefined ? undefined : await interfacesOf(pid);
 }
 
 const distinct = (lines: readonly string[] | null): number =>

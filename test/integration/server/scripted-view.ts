@@ -197,9 +197,12 @@ export function createScriptedView(): ScriptedView {
           epochMs: 1_735_689_600_000,
           cpuSeconds: 1.5,
           specMemoryBytes: 0,
+          fileDescriptors: 7,
+          maxOpenFiles: 1024,
           disks: [
             {
               device: "/dev/vda",
+              numbers: "254:0",
               readBytes: 1,
               writeBytes: 2,
               readOperations: 3,

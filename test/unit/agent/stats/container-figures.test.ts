@@ -68,6 +68,7 @@ test("a cgroup of version 1", async () => {
     pageFaults: 7,
     treePageFaults: 9,
     oomKills: 3,
+    threadsMax: 0,
     processes: 2,
     specCpuPeriod: 100_000,
     specMemoryBytes: 0,
@@ -75,6 +76,7 @@ test("a cgroup of version 1", async () => {
     disks: [
       {
         device: "999:0",
+        numbers: "999:0",
         readBytes: 4096,
         writeBytes: 8192,
         readOperations: 1,
@@ -128,6 +130,7 @@ test("a cgroup of version 2", async () => {
     disks: [
       {
         device: "999:0",
+        numbers: "999:0",
         readBytes: 4096,
         writeBytes: 8192,
         readOperations: 1,
