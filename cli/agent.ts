@@ -8,6 +8,7 @@ import { parseOptions, type OptionValues } from "./options/parse.ts";
 import type { OptionValue } from "./options/table.ts";
 import { connectAgent, joiningValues } from "./parts/agent/agent-connection.ts";
 import { localServiceRanges } from "./parts/network/local-network.ts";
+import { holdLockFile } from "./parts/agent/lock-file.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
 /** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
@@ -52,6 +53,11 @@ export async function runAgent(
   });
   if (!start) return 0;
   const { logger } = start;
+  const lock = await holdLockFile({
+    values: start.values,
+    clock: systemClock,
+    logger,
+  });
   const rootDirectory = start.values.text("root-dir");
   makeDirectory("root-dir", rootDirectory, 0o700);
   const certificateDirectory = start.values.isSet("cert-dir")
@@ -115,10 +121,12 @@ export async function runAgent(
         await network.stop();
         await part.stop();
         await connection?.close();
+        lock?.release();
       },
     },
     logger,
   );
+  lock?.onContention(() => process.kill(process.pid, "SIGTERM"));
   start.ready();
   notifySystemd("READY=1\nSTATUS=ready", logger);
   return undefined;

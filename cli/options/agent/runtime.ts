@@ -88,6 +88,18 @@ export const agentRuntimeOptions: OptionTable = [
     option("kubelet-cgroups", "string", "", "Cgroup of the agent.", {
       file: "kubeletCgroups",
     }),
+    option(
+      "lock-file",
+      "string",
+      "",
+      "File whose lock is waited for and then held: one agent at a time.",
+    ),
+    option(
+      "exit-on-lock-contention",
+      "bool",
+      "false",
+      "Stop when another waits for the lock of --lock-file; pods keep running.",
+    ),
     option("system-cgroups", "string", "", "Cgroup for other processes.", {
       file: "systemCgroups",
     }),

@@ -83,6 +83,8 @@ export const usedAgentOptions: readonly string[] = [
   "runtime-request-timeout",
   "oom-score-adj",
   "max-open-files",
+  "lock-file",
+  "exit-on-lock-contention",
   "fail-swap-on",
   "fail-cgroupv1",
   "protect-kernel-defaults",

@@ -1,7 +1,8 @@
 // What the node agent wants of its machine: --fail-swap-on, --fail-cgroupv1, --oom-score-adj,
-// --max-open-files. The programs run in mount
+// --max-open-files, --lock-file. The programs run in mount
 // namespaces of their own, in which the machine is another.
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { masqueradeTable } from "../../../network/pods/masquerade.ts";
@@ -19,6 +20,9 @@ const directories = useTempDirectories();
 const podRange = freePodRange();
 let runtime: PrivateRuntime;
 let child: ChildProcess | undefined;
+/** What the last program has written so far. */
+let lastText = "";
+const contention = "--exit-on-lock-contention";
 
 beforeAll(async () => {
   runtime = await startPrivateRuntime({ image: false });
@@ -81,9 +85,9 @@ async function run(
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   ));
-  let text = "";
+  let text = (lastText = "");
   for (const stream of [started.stdout!, started.stderr!])
-    stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    stream.on("data", (chunk: Buffer) => (lastText = text += chunk.toString()));
   // What it wrote last may come after its end.
   let hasClosed = false;
   started.once("close", () => (hasClosed = true));
@@ -134,6 +138,40 @@ test("--fail-cgroupv1, as flag and as field: no cgroup v2, no start", async () =
     expect(text).toMatch(/--fail-cgroupv1: cgroup v1 is not supported/);
     expect(code).toBe(1);
   }
+});
+
+test("--lock-file: an agent waits for the lock, and ends when another waits for it", async () => {
+  const lock = path.join(directories(), "agent.lock");
+  const hold = (): ChildProcess =>
+    spawn("flock", [lock, "sh", "-c", "echo; exec cat"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+  const first = hold();
+  await once(first.stdout!, "data");
+  const waiting = run("", "agent", `--lock-file=${lock}`, contention);
+  await eventually(() => /waiting for the lock/.test(lastText), {
+    what: "the agent to wait",
+  });
+  expect(lastText).not.toMatch(/ready in/);
+  first.stdin!.destroy();
+  const { code } = await waiting;
+  expect(code).toBeNull();
+  const ended = once(child!, "exit");
+  const next = hold();
+  const taken = once(next.stdout!, "data");
+  expect(await ended).toEqual([0, null]);
+  expect(lastText).toMatch(/another waits for the lock/);
+  await taken;
+  next.stdin!.destroy();
+});
+
+test.each([
+  [[contention], 1, /no lock file specified/],
+  [["--lock-file=/nowhere/at/all"], 2, /unable to acquire file lock/],
+])("%j is refused", async (argv, expected, problem) => {
+  const { code, text } = await run("", "agent", ...argv);
+  expect(text).toMatch(problem);
+  expect(code).toBe(expected);
 });
 
 test("--oom-score-adj: the agent's own, -999 by default", async () => {
