@@ -148,6 +148,35 @@ export function nodeLabels(
   };
 }
 
+/** Of the system and architecture, those that another has changed, as they must be; undefined when all are right. */
+export function lostLabels({
+  metadata,
+}: Node): Record<string, string> | undefined {
+  const wanted = {
+    "kubernetes.io/arch": machineArchitecture(),
+    "kubernetes.io/os": "linux",
+  };
+  const lost = Object.entries(wanted).filter(
+    ([key, value]) => metadata.labels?.[key] !== value,
+  );
+  return lost.length > 0 ? Object.fromEntries(lost) : undefined;
+}
+
+/** Another has written or removed one of these conditions. */
+export function hasOtherConditions(
+  { status }: Node,
+  conditions: readonly NodeCondition[] = [],
+): boolean {
+  return conditions.some((own) => {
+    const known = status?.conditions?.find(({ type }) => type === own.type);
+    return (
+      known?.status !== own.status ||
+      known.reason !== own.reason ||
+      known.message !== own.message
+    );
+  });
+}
+
 export function nodeStatus(facts: NodeFacts): NonNullable<Node["status"]> {
   const { config } = facts;
   const addresses = nodeAddresses(facts);

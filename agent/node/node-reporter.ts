@@ -1,6 +1,7 @@
-// Keeps the Node object: registers it, writes its status when something changed and every five minutes otherwise, and
-// asks the runtime how it is: every ten seconds when all is well, every second while it is not. Works without the API
-// server being there yet and goes on when it comes back.
+// Keeps the Node object: registers it, writes its status when something changed, here or by another's hand (the controller
+// of nodes calls a silent one Unknown), and every five minutes otherwise, and asks the runtime how it is: every ten seconds
+// when all is well, every second while it is not. Works without the API server being there yet and goes on when it comes
+// back.
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
@@ -28,7 +29,13 @@ import {
   schedulingEvent,
   type NodeEvent,
 } from "./node-events.ts";
-import { nodeStatus, specPodRanges, type Pressure } from "./node-object.ts";
+import {
+  hasOtherConditions,
+  lostLabels,
+  nodeStatus,
+  specPodRanges,
+  type Pressure,
+} from "./node-object.ts";
 import { ensureNode } from "./node-registration.ts";
 import type { NodeFeatures } from "../pods/start/node-features.ts";
 import { RuntimeHealth, type RuntimeState } from "./runtime-health.ts";
@@ -301,14 +308,18 @@ export class NodeReporter {
       key === "lastHeartbeatTime" ? undefined : value,
     );
     const nowMs = clock.monotonic();
+    const labels = lostLabels(this.#node);
     if (
       essence === this.#sent &&
+      !labels &&
+      !hasOtherConditions(this.#node, status.conditions) &&
       nowMs - this.#sentAtMs < config.nodeStatusReportFrequencyMs
     )
       return;
     const before = this.#conditions;
     const rebooted = rebootEvent(this.#node, info.bootID);
     const body = {
+      ...(labels ? { metadata: { labels } } : {}),
       status: {
         ...status,
         ...(status.addresses
@@ -316,8 +327,9 @@ export class NodeReporter {
           : {}),
       },
     };
+    let reported: Node;
     try {
-      await client
+      reported = await client
         .resource(nodes)
         .patch(
           config.nodeName,
@@ -336,6 +348,8 @@ export class NodeReporter {
     this.#conditions = status.conditions ?? [];
     this.#sent = essence;
     this.#sentAtMs = nowMs;
+    if (reported.metadata.uid === this.#node?.metadata.uid)
+      this.#seen(reported);
     this.#recordChanges(before, rebooted);
   }
 

@@ -297,10 +297,15 @@ export class MemoryApi implements Transport {
     if (subresource === "status") {
       const metadata = copyJson(before.metadata);
       delete metadata.annotations;
-      const next = object.metadata.annotations;
+      delete metadata.labels;
+      const { annotations, labels } = object.metadata;
       return this.#store(resource, before, {
         ...copyJson(before),
-        metadata: { ...metadata, ...(next ? { annotations: next } : {}) },
+        metadata: {
+          ...metadata,
+          ...(annotations ? { annotations } : {}),
+          ...(labels ? { labels } : {}),
+        },
         status: object["status"],
       });
     }

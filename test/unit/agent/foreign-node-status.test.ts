@@ -1,0 +1,118 @@
+// What others write into the Node's status and its labels of system and architecture is put right at the next look, as
+// the reference does; what is the agent's own last word is not written again.
+import pino from "pino";
+import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import { logSink } from "../../../agent/events/event-sinks.ts";
+import { PodEvents } from "../../../agent/events/pod-events.ts";
+import { NodeStartup } from "../../../agent/metrics/node-startup.ts";
+import { NodeReporter } from "../../../agent/node/node-reporter.ts";
+import { createClient } from "../../../client/create-client.ts";
+import { nodes } from "../../../client/resources.ts";
+import type { Runtime } from "../../../cri/runtime.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { MemoryApi } from "../../support/memory-api.ts";
+
+const logger = pino({ level: "silent" });
+const well = { ready: true, reason: "", message: "" };
+const runtime = {
+  status: async () => ({ runtime: well, network: well }),
+  version: async () => ({
+    runtimeName: "c",
+    runtimeVersion: "1",
+    runtimeApiVersion: "v1",
+  }),
+  listImages: async () => [],
+} as unknown as Runtime;
+
+const clock = new FakeClock();
+const client = createClient(new MemoryApi(clock), { clock, logger });
+const api = client.resource(nodes);
+const reporter = new NodeReporter({
+  startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
+  client,
+  runtime,
+  config: resolveAgentConfig({
+    nodeName: "n",
+    hostname: "n",
+    rootDirectory: "/tmp",
+    nodeIPs: ["10.1.1.1"],
+  }),
+  clock,
+  logger,
+  events: new PodEvents(logSink(logger), () => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "n" },
+  })),
+});
+
+const ready = async (): Promise<string | undefined> =>
+  (await api.get("n")).status?.conditions?.find(({ type }) => type === "Ready")
+    ?.status;
+
+/** As another client writes it; resolves when the agent has had its next look. */
+async function another(body: object): Promise<void> {
+  await api.patch(
+    "n",
+    undefined,
+    { type: "strategic", body },
+    { subresource: "status" },
+  );
+  await clock.advanceAsync(10_000);
+}
+
+beforeAll(async () => {
+  await reporter.start();
+  await eventually(
+    async () => (await api.get("n").catch(() => undefined))?.status?.capacity,
+  );
+});
+afterAll(() => reporter.stop());
+
+test("a node that was called Unknown is ready again", async () => {
+  await another({
+    status: {
+      conditions: [
+        {
+          type: "Ready",
+          status: "Unknown",
+          reason: "NodeStatusUnknown",
+          message: "Kubelet stopped posting node status.",
+        },
+      ],
+    },
+  });
+  await eventually(async () => (await ready()) === "True");
+});
+
+test("labels of the system and the architecture come back, others stay", async () => {
+  const { labels } = (await api.get("n")).metadata;
+  await another({
+    metadata: {
+      labels: {
+        "kubernetes.io/os": "dummyOS",
+        "kubernetes.io/arch": null,
+        mine: "x",
+      },
+    },
+  });
+  await eventually(
+    async () => (await api.get("n")).metadata.labels?.["kubernetes.io/arch"],
+  );
+  expect((await api.get("n")).metadata.labels).toEqual({
+    ...labels,
+    mine: "x",
+  });
+});
+
+test("a condition of another's own is left alone, and nothing is written for it", async () => {
+  await another({
+    status: { conditions: [{ type: "Disk", status: "False" }] },
+  });
+  const { resourceVersion } = (await api.get("n")).metadata;
+  await clock.advanceAsync(60_000);
+  const after = await api.get("n");
+  expect(after.metadata.resourceVersion).toBe(resourceVersion);
+  expect(after.status?.conditions?.map(({ type }) => type)).toContain("Disk");
+});
