@@ -202,12 +202,15 @@ function pidMode(
 }
 
 const propagations = {
-  private: "rprivate",
+  private: undefined,
   "host-to-container": "rslave",
   bidirectional: "rshared",
 } as const;
 
-/** Of two mounts at one place the later one counts. */
+/**
+ * Of two mounts at one place the later one counts. A private one is the daemon's default, and is not named: for a directory
+ * above its own, `/` for instance, the daemon refuses "private" by name, and follows what is mounted there otherwise.
+ */
 function mountsOf(mounts: readonly Mount[]): MountSettings[] {
   const byPath = new Map<string, MountSettings>();
   for (const mount of mounts) {
@@ -215,12 +218,15 @@ function mountsOf(mounts: readonly Mount[]): MountSettings[] {
     if (mount.image) refuse("an image volume");
     const path = posix.normalize(`${mount.containerPath}/.`);
     byPath.delete(path);
+    const propagation = propagations[mount.propagation];
     byPath.set(path, {
       Type: "bind",
       Source: mount.hostPath,
       Target: path,
       ReadOnly: mount.readonly,
-      BindOptions: { Propagation: propagations[mount.propagation] },
+      ...(propagation === undefined
+        ? {}
+        : { BindOptions: { Propagation: propagation } }),
     });
   }
   return [...byPath.values()];

@@ -259,6 +259,39 @@ test("an image volume is refused by name", async () => {
   await runtime.removePodSandbox(sandbox);
 });
 
+test("the machine's root can be mounted, which holds the daemon's own directory", async () => {
+  const config = sandboxConfig("root", {
+    logDirectory: path.join(directory, "logs/root"),
+    cgroupParent,
+  });
+  const sandbox = await runtime.runPodSandbox(config, "");
+  fs.writeFileSync(path.join(directory, "here"), "seen");
+  const mount = {
+    containerPath: "/host",
+    hostPath: "/",
+    readonly: true,
+    propagation: "private",
+  } as const;
+  const container = await runtime.createContainer(
+    sandbox,
+    containerConfig("main", "sleep 1000", { mounts: [mount] }),
+    config,
+  );
+  await runtime.startContainer(container);
+  const { stdout } = await runtime.execSync(
+    container,
+    [
+      "sh",
+      "-c",
+      `cat /host${directory}/here; touch /host${directory}/x || echo kept`,
+    ],
+    10_000,
+  );
+  expect(stdout.toString()).toBe("seenkept\n");
+  expect(fs.existsSync(path.join(directory, "x"))).toBe(false);
+  await remove(sandbox);
+});
+
 test("layers that images share count once in what images take", async () => {
   const [before] = await runtime.imageFsInfo();
   await docker.getImage("busybox:latest").tag({ repo: "shared", tag: "1" });

@@ -152,6 +152,20 @@ describe("requests", () => {
     ]);
   });
 
+  test("a private mount is not named so: above the daemon's directory that would be refused", () => {
+    const mounts = (["private", "host-to-container"] as const).map(
+      (propagation) => ({
+        hostPath: "/",
+        containerPath: `/${propagation}`,
+        readonly: true,
+        propagation,
+      }),
+    );
+    const [plain, following] = request({ mounts }).HostConfig!.Mounts!;
+    expect(plain).not.toHaveProperty("BindOptions");
+    expect(following!.BindOptions).toEqual({ Propagation: "rslave" });
+  });
+
   test("no swap beyond the memory's limit", () => {
     expect(resourcesRequest({ memoryLimitBytes: 5 })).toMatchObject({
       Memory: 5,
