@@ -22,6 +22,7 @@ export interface CallContext {
   readonly logger: Logger;
   readonly attachments: Attachments;
   readonly copiers: LogCopiers;
+  readonly cgroupMount: string;
   /** What the daemon says of itself; asked once a connection. */
   readonly facts: () => Promise<DaemonFacts>;
 }

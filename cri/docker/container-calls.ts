@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import {
   RuntimeError,
   type ContainerConfig,
+  type LinuxResources,
   type Runtime,
 } from "../runtime.ts";
 import { containerStatus, containerSummary } from "./answers.ts";
@@ -16,10 +17,15 @@ import {
   type CallContext,
 } from "./call-context.ts";
 import { ignoreNotFound } from "./connection.ts";
+import {
+  cgroupValues,
+  writeCgroupValues,
+  type CgroupValues,
+} from "./cgroup-values.ts";
 import { createNamed, removeContainer } from "./create-container.ts";
 import { containerRecord, type ContainerRecord } from "./records.ts";
 import { containerRequest, resourcesRequest } from "./requests.ts";
-import { isNotModified } from "./sandbox-calls.ts";
+import { isNotModified, stopNow } from "./sandbox-calls.ts";
 import { securityOptions } from "./security-options.ts";
 
 type ContainerCalls = Pick<
@@ -83,15 +89,12 @@ export function containerCalls(context: CallContext): ContainerCalls {
       created.delete(containerId);
       const { rootDirectory } = await context.facts();
       await copiers.begin(containerId, record.logPath, rootDirectory);
-      await connection
-        .call("StartContainer", (docker, signal) =>
-          docker.getContainer(containerId).start({ abortSignal: signal }),
-        )
-        .catch(async (error: unknown) => {
-          if (isNotModified(error)) return;
-          await copiers.finish(containerId);
-          throw error;
-        });
+      try {
+        await start(context, containerId, record.cgroup);
+      } catch (error) {
+        await copiers.finish(containerId);
+        throw error;
+      }
     },
 
     async stopContainer(containerId, graceSeconds) {
@@ -128,12 +131,14 @@ export function containerCalls(context: CallContext): ContainerCalls {
     },
 
     async updateContainerResources(containerId, resources) {
+      const values = await laterValues(context, containerId, resources);
       await connection.call("UpdateContainer", (docker, signal) =>
         docker.getContainer(containerId).update({
           ...resourcesRequest(resources),
           abortSignal: signal,
         }),
       );
+      if (values) await write(context, containerId, values);
     },
 
     // The daemon's own checkpoints are directories of its own, which nothing else can restore.
@@ -145,6 +150,57 @@ export function containerCalls(context: CallContext): ContainerCalls {
         ),
       ),
   };
+}
+
+async function write(
+  { cgroupMount, facts }: CallContext,
+  id: string,
+  values: CgroupValues,
+): Promise<void> {
+  await writeCgroupValues(cgroupMount, await facts(), id, values);
+}
+
+/** What else of a running container's resources is to be written; undefined: nothing. */
+async function laterValues(
+  { connection }: CallContext,
+  id: string,
+  resources: LinuxResources,
+): Promise<CgroupValues | undefined> {
+  const values = cgroupValues("", resources);
+  if (!values) return undefined;
+  const { record } = await inspectContainer(connection, id);
+  if (!record.cgroup)
+    throw new RuntimeError(
+      "unsupported",
+      "a container that was made without such values gets none of its cgroup later with the docker runtime",
+    );
+  return { ...values, parent: record.cgroup.parent };
+}
+
+/** A container that can't be held to the values of its cgroup must not go on. */
+async function start(
+  context: CallContext,
+  id: string,
+  values: CgroupValues | undefined,
+): Promise<void> {
+  const { connection } = context;
+  await connection
+    .call("StartContainer", (docker, signal) =>
+      docker.getContainer(id).start({ abortSignal: signal }),
+    )
+    .catch((error: unknown) => {
+      if (!isNotModified(error)) throw error;
+    });
+  if (!values) return;
+  try {
+    await write(context, id, values);
+  } catch (error) {
+    const { info } = await inspectContainer(connection, id);
+    // One that ended at once has no cgroup left.
+    if (!info.State.Running) return;
+    await stopNow(connection, id);
+    throw error;
+  }
 }
 
 /** The daemon refuses a mount of what is not there; the other runtimes make a directory of it. */

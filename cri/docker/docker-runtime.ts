@@ -40,6 +40,8 @@ export interface DockerRuntimeOptions {
   };
   /** What must be kept about the networks of sandboxes; default: /var/lib/orbit/docker. */
   stateDirectory?: string;
+  /** Where the cgroup file systems are mounted; default /sys/fs/cgroup. */
+  cgroupMount?: string;
   /** By its annotations: made by this agent, which copies the logs of what an earlier process of it started. */
   isOwn?: (annotations: Readonly<Record<string, string>>) => boolean;
 }
@@ -75,6 +77,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       ),
     }),
     copiers: new LogCopiers({ clock, logger }),
+    cgroupMount: options.cgroupMount ?? "/sys/fs/cgroup",
     facts() {
       facts ??= daemonFacts(context);
       facts.catch(() => (facts = undefined));
@@ -159,6 +162,9 @@ async function daemonFacts({ connection }: CallContext): Promise<DaemonFacts> {
   const security = options.map((option) => option.split(",")[0]);
   return {
     cgroupDriver: String(info["CgroupDriver"] ?? "cgroupfs"),
+    cgroupVersion: info["CgroupVersion"] === "2" ? 2 : 1,
+    // What a daemon without CDI does not say.
+    cdi: ((info["CDISpecDirs"] as string[] | null) ?? []).length > 0,
     runtimes: Object.keys((info["Runtimes"] as object | null) ?? {}),
     defaultRuntime: String(info["DefaultRuntime"] ?? "runc"),
     // A daemon whose own profile filters nothing has none to offer as the runtime's.
@@ -193,10 +199,10 @@ function statusCalls({
   };
   return {
     async configuration() {
-      const { cgroupDriver } = await facts();
+      const { cgroupDriver, cdi } = await facts();
       return cgroupDriver === "systemd" || cgroupDriver === "cgroupfs"
-        ? { cgroupDriver }
-        : {};
+        ? { cgroupDriver, cdi }
+        : { cdi };
     },
 
     async version() {

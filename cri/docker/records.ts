@@ -2,6 +2,7 @@
 // holds the whole record as JSON; the pod's and the container's own labels are there as well, to filter by.
 // A record counts only when the container has the name that belongs to it: labels also come with images, names do not, and
 // the maker of an image must not pass for the agent.
+import { cgroupValues, type CgroupValues } from "./cgroup-values.ts";
 import type {
   ContainerConfig,
   PodMetadata,
@@ -39,6 +40,8 @@ export interface ContainerRecord {
   annotations: Record<string, string>;
   /** Absolute; "" when no log is kept. */
   logPath: string;
+  /** To be written when it starts. */
+  cgroup?: CgroupValues;
 }
 
 type Named =
@@ -77,6 +80,7 @@ export function containerRecord(
   config: ContainerConfig,
   sandbox: SandboxConfig,
 ): ContainerRecord {
+  const cgroup = cgroupValues(sandbox.cgroupParent, config.resources);
   return {
     type: "container",
     sandboxId,
@@ -91,6 +95,7 @@ export function containerRecord(
       config.logPath === "" || sandbox.logDirectory === ""
         ? ""
         : `${sandbox.logDirectory}/${config.logPath}`,
+    ...(cgroup === undefined ? {} : { cgroup }),
   };
 }
 

@@ -31,8 +31,12 @@ const sandboxCpuShares = 2;
 
 export interface DaemonFacts {
   cgroupDriver: string;
+  /** 2: the unified hierarchy alone. */
+  cgroupVersion: 1 | 2;
   runtimes: readonly string[];
   defaultRuntime: string;
+  /** Devices by the Container Device Interface: Docker 25 and newer, where the daemon has that on. */
+  cdi: boolean;
   seccomp: boolean;
   apparmor: boolean;
   /** Directory of images and containers. */
@@ -122,6 +126,7 @@ export function containerRequest(options: {
   const { security } = config;
   const inSandbox = `container:${record.sandboxId}`;
   const onHost = security.network === "node";
+  refuseWhatIsNotThere(config, facts);
   return {
     name: containerName(record),
     Image: config.imageRef,
@@ -151,7 +156,6 @@ export function containerRequest(options: {
           CgroupPermissions: permissions,
         }),
       ),
-      // A daemon without CDI (before 25) refuses the container.
       ...(config.cdiDevices?.length
         ? {
             DeviceRequests: [{ Driver: "cdi", DeviceIDs: config.cdiDevices }],
@@ -174,6 +178,21 @@ export function containerRequest(options: {
       Runtime: runtimeOf(options.runtimeHandler, facts),
     },
   };
+}
+
+/** What this machine or this daemon has not. */
+function refuseWhatIsNotThere(
+  { resources, cdiDevices = [] }: ContainerConfig,
+  { cgroupVersion, cdi }: DaemonFacts,
+): void {
+  const unified = Object.keys(resources?.unified ?? {});
+  if (cgroupVersion === 1 && unified.length > 0)
+    refuse(`${unified[0]} of the unified cgroup hierarchy, which is not here,`);
+  if (cdiDevices.length > 0 && !cdi)
+    throw new RuntimeError(
+      "unsupported",
+      `CDI devices (${cdiDevices.join(", ")}) are not enabled in the docker daemon: it takes Docker 25 or newer with the feature "cdi"`,
+    );
 }
 
 function userOf(security: {
@@ -232,7 +251,10 @@ function mountsOf(mounts: readonly Mount[]): MountSettings[] {
   return [...byPath.values()];
 }
 
-/** What of the resources the daemon sets, also while the container runs; 0 and "" are its "not set". */
+/**
+ * What of the resources the daemon sets, also while the container runs; 0 and "" are its "not set". The rest are values of
+ * the container's cgroup (cgroup-values.ts).
+ */
 export function resourcesRequest(
   resources: LinuxResources,
 ): Pick<
@@ -245,8 +267,6 @@ export function resourcesRequest(
   | "CpusetCpus"
   | "CpusetMems"
 > {
-  if (Object.keys(resources.unified ?? {}).length > 0)
-    refuse("a value of the unified cgroup hierarchy");
   const memory = resources.memoryLimitBytes ?? 0;
   return {
     CpuPeriod: resources.cpuPeriod ?? 0,

@@ -148,7 +148,8 @@ function namespaceOf(info: { State: { Pid: number } }): string {
   return `/proc/${info.State.Pid}/ns/net`;
 }
 
-async function stopNow(
+/** Without a grace period. */
+export async function stopNow(
   connection: DockerConnection,
   id: string,
 ): Promise<void> {

@@ -14,6 +14,7 @@ import {
   containerRequest,
   resourcesRequest,
   sandboxRequest,
+  type DaemonFacts,
 } from "../../../cri/docker/requests.ts";
 import { securityOptions } from "../../../cri/docker/security-options.ts";
 import { readFrames } from "../../../cri/docker/streams/stream-frames.ts";
@@ -22,8 +23,10 @@ import { containerConfig } from "../../support/runtime-configurations.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
-const facts = {
+const facts: DaemonFacts = {
   cgroupDriver: "cgroupfs",
+  cgroupVersion: 1,
+  cdi: false,
   runtimes: ["runc", "kata"],
   defaultRuntime: "runc",
   seccomp: true,
@@ -61,6 +64,7 @@ const request = (
   change: Partial<ContainerConfig>,
   security: Partial<ContainerConfig["security"]> = {},
   runtimeHandler = "",
+  daemon: DaemonFacts = facts,
 ) => {
   const config = {
     ...container,
@@ -72,7 +76,7 @@ const request = (
     config,
     sandbox,
     securityOptions: [],
-    facts,
+    facts: daemon,
     runtimeHandler,
   });
 };
@@ -188,10 +192,15 @@ describe("requests", () => {
     expect(parent("cgroupfs")).toBe(sandbox.cgroupParent);
   });
 
-  test("CDI devices are asked of the daemon, which knows them or refuses", () => {
+  test("CDI devices are asked of a daemon that has them, of another one refused by name", () => {
+    const cdiDevices = ["vendor.com/gpu=0"];
     expect(
-      request({ cdiDevices: ["vendor.com/gpu=0"] }).HostConfig?.DeviceRequests,
-    ).toEqual([{ Driver: "cdi", DeviceIDs: ["vendor.com/gpu=0"] }]);
+      request({ cdiDevices }, {}, "", { ...facts, cdi: true }).HostConfig
+        ?.DeviceRequests,
+    ).toEqual([{ Driver: "cdi", DeviceIDs: cdiDevices }]);
+    expect(() => request({ cdiDevices })).toThrow(
+      "CDI devices (vendor.com/gpu=0) are not enabled in the docker daemon",
+    );
     expect(request({}).HostConfig).not.toHaveProperty("DeviceRequests");
   });
 
@@ -214,7 +223,7 @@ describe("requests", () => {
     ).toThrow("an image volume is not supported by the docker runtime");
     expect(() =>
       request({ resources: { unified: { "memory.high": "1" } } }),
-    ).toThrow(/unified cgroup hierarchy is not supported/);
+    ).toThrow(/^memory.high of the unified cgroup hierarchy, .* not supported/);
     expect(() => request({}, {}, "gvisor")).toThrow(
       'no runtime for "gvisor" is configured',
     );
