@@ -1,5 +1,6 @@
 // The machine's own container runtime, where the cluster uses that: whether it answers, serves CRI, and is configured so that
 // pods can start. It says itself how it is configured, so that a file of any version, and its imports, count alike.
+import { runtimeKind } from "../../cri/open-runtime.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
 import type { RuntimeConfiguration } from "../../cri/runtime-features.ts";
 import { failed, ok, type Finding, type MachineFiles } from "./finding.ts";
@@ -13,15 +14,36 @@ type Asked = Pick<
 const networkPlugins = ["loopback", "ptp", "host-local"];
 const usualPluginDirectories = ["/opt/cni/bin", "/usr/lib/cni"];
 
-/** Where containerd's file has what concerns the runtime: versions 2 and 3 of the file differ. */
-const section = (version: string): string =>
-  /^v?1\./.test(version)
+const dockerFile = "/etc/docker/daemon.json, and restart Docker";
+
+/** What to change where. */
+interface Remedies {
+  cgroupfs: string;
+  plugins: string;
+  cdi: string;
+}
+
+/** Containerd's file has what concerns the runtime in another section from version 3 of the file on. */
+function remedies(name: string, version: string): Remedies {
+  if (name === "docker")
+    return {
+      cgroupfs: `"exec-opts": ["native.cgroupdriver=cgroupfs"] in ${dockerFile}`,
+      plugins: "",
+      cdi: `Docker 25 or newer with "features": {"cdi": true} in ${dockerFile}`,
+    };
+  const section = /^v?1\./.test(version)
     ? 'plugins."io.containerd.grpc.v1.cri"'
     : 'plugins."io.containerd.cri.v1.runtime"';
+  return {
+    cgroupfs: `SystemdCgroup = false in [${section}.containerd.runtimes.runc.options] of the runtime's configuration, and restart it`,
+    plugins: `, and name their directory in [${section}.cni] of the runtime's configuration`,
+    cdi: `enable_cdi in [${section}]`,
+  };
+}
 
 async function cgroupDriver(
   { cgroupDriver: driver }: RuntimeConfiguration,
-  place: string,
+  remedy: Remedies,
   machine: MachineFiles,
 ): Promise<Finding[]> {
   if (driver === undefined) return [];
@@ -33,7 +55,7 @@ async function cgroupDriver(
       ? failed(
           name,
           "systemd, which does not run on this machine",
-          `SystemdCgroup = false in [${place}.containerd.runtimes.runc.options] of the runtime's configuration, and restart it`,
+          remedy.cgroupfs,
         )
       : ok(name, `${driver}; the node agent uses the same`),
   ];
@@ -41,7 +63,7 @@ async function cgroupDriver(
 
 async function network(
   { networkDirectory, networkPluginDirectories }: RuntimeConfiguration,
-  place: string,
+  remedy: Remedies,
   machine: MachineFiles,
 ): Promise<Finding[]> {
   const directories = networkPluginDirectories ?? usualPluginDirectories;
@@ -55,7 +77,7 @@ async function network(
       ? failed(
           name,
           `${missing.join(", ")} not in ${directories.join(", ")}`,
-          `apt-get install containernetworking-plugins, and name their directory in [${place}.cni] of the runtime's configuration`,
+          `apt-get install containernetworking-plugins${remedy.plugins}`,
         )
       : ok(name, directories.join(", "));
   return networkDirectory === undefined
@@ -72,7 +94,7 @@ async function askedOf(
   const { runtimeName, runtimeVersion } = await runtime.version();
   const status = await runtime.status();
   const config = await runtime.configuration();
-  const place = section(runtimeVersion);
+  const remedy = remedies(runtimeName, runtimeVersion);
   const found = `${runtimeName} ${runtimeVersion} at ${endpoint}`;
   const findings = [
     status.runtime.ready
@@ -82,17 +104,18 @@ async function askedOf(
           `${found} is not ready: ${status.runtime.message || status.runtime.reason}`,
           "read the runtime's log",
         ),
-    ...(await cgroupDriver(config, place, machine)),
+    ...(await cgroupDriver(config, remedy, machine)),
   ];
-  if (runtimeName === "containerd")
-    findings.push(...(await network(config, place, machine)));
+  // Of other runtimes it is not known where they look; for Docker the agent does it.
+  if (runtimeName === "containerd" || runtimeName === "docker")
+    findings.push(...(await network(config, remedy, machine)));
   if (config.cdi !== undefined)
     findings.push(
       ok(
         "CDI devices",
         config.cdi
           ? "on"
-          : `off: pods with such devices are refused (enable_cdi in [${place}])`,
+          : `off: pods with such devices are refused (${remedy.cdi})`,
       ),
     );
   return findings;
@@ -122,7 +145,7 @@ export async function containerRuntime(
         : failed(
             name,
             `${endpoint} does not answer: ${error.detail}`,
-            "start it: systemctl restart containerd; its log says what is wrong",
+            `start it: systemctl restart ${runtimeKind(endpoint) === "docker" ? "docker" : "containerd"}; its log says what is wrong`,
           ),
     ];
   } finally {
