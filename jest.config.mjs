@@ -42,6 +42,13 @@ const servers =
   "aggregation,api,apiserver,clients,conformance,controllers,library,reference,storage";
 const machines = "agent,cli,cluster,cri,network,security,server";
 
+/** How pods behave: the same on each runtime, containerd (the project "machine") and Docker. Files that go through both are not here. */
+const podFiles = [
+  "e2e/{agent-alone,conformance-pods,stop-pods,volumes}",
+  "integration/agent/{api-pods,cpu-manager,device-plugins,eviction,full-file-system,hardening,hostile-containers,mounts}",
+  "integration/agent/{pod-features,reboot,resource-claims,runtime-away,runtime-faults,runtime-hangs,sandbox-ends,static-pods}",
+];
+
 export default {
   // No test measures by it: it ends what hangs, later than any deadline of `eventually`, also on a busy machine.
   testTimeout: 150_000,
@@ -64,6 +71,12 @@ export default {
         `<rootDir>/test/integration/{${machines}}/**/*.test.ts`,
         "<rootDir>/test/{e2e,robustness}/**/*.test.ts",
       ],
+    },
+    {
+      ...shared,
+      displayName: "docker",
+      setupFiles: ["<rootDir>/test/support/run/on-docker.ts"],
+      testMatch: podFiles.map((name) => `<rootDir>/test/${name}.test.ts`),
     },
   ],
 };

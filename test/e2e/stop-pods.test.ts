@@ -102,12 +102,7 @@ test.each(["hangs", "is gone"])("also when the runtime %s", async (what) => {
   const restarts = what === "hangs" ? 1 : 2;
   await runs(restarts);
   await orbit.stop();
-  const { pid } = JSON.parse(
-    fs.readFileSync(
-      path.join(orbit.directory, "data/containerd/containerd.json"),
-      "utf8",
-    ),
-  ) as { pid: number };
+  const pid = orbit.runtimePid();
   if (what === "hangs") await stopProcess(pid);
   else process.kill(pid, "SIGKILL");
   const { code, stderr } = await stopPods();

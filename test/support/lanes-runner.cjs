@@ -1,5 +1,5 @@
 // Jest's own runner with two lanes that go on side by side. Suites with containers, daemons and rules of the machine
-// (the project "machine") run one after the other: two of them at once on two cores time out. All others run beside them
+// (the projects "machine" and "docker") run one after the other: two of them at once on two cores time out. All others run beside them
 // in a process of their own, one at a time while the first lane is busy.
 const { default: TestRunner } = require("jest-runner");
 
@@ -20,7 +20,7 @@ module.exports = class LanesRunner extends TestRunner {
 
   async runTests(tests, watcher, options) {
     const isMachine = ({ context }) =>
-      context.config.displayName.name === "machine";
+      ["machine", "docker"].includes(context.config.displayName.name);
     const machine = tests.filter(isMachine);
     const others = tests.filter((test) => !isMachine(test));
     if (machine.length === 0) return super.runTests(others, watcher, options);

@@ -56,10 +56,12 @@ export async function startPrivateDocker(
   fs.mkdirSync(directory, { recursive: true });
   fs.writeFileSync(path.join(directory, "daemon.json"), "{}");
   const endpoint = `unix://${path.join(directory, "docker.sock")}`;
+  const containerdPid = path.join(directory, "run/containerd/containerd.pid");
   let child: ChildProcess;
   let ended: Promise<unknown>;
 
   async function start(): Promise<void> {
+    await forgetContainerd(containerdPid);
     const log = fs.openSync(path.join(directory, "dockerd.log"), "a");
     child = spawn("dockerd", daemonArguments(options), {
       stdio: ["ignore", log, log],
@@ -85,9 +87,7 @@ export async function startPrivateDocker(
   async function end(signal: NodeJS.Signals): Promise<void> {
     child.kill(signal);
     await ended;
-    await forgetContainerd(
-      path.join(directory, "run/containerd/containerd.pid"),
-    );
+    await forgetContainerd(containerdPid);
   }
 
   await start();

@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { removeCgroups } from "./cgroups.ts";
 import { eventually } from "./eventually.ts";
 import { freePodRange, freePorts } from "./free-port.ts";
+import { socketAnswers } from "../../cli/parts/agent/runtime-endpoint.ts";
 import { createKubectl, runCommand, type Kubectl } from "./kubectl.ts";
 import {
   policyTable,
@@ -60,6 +61,8 @@ export interface RunningOrbit {
   readonly ports: OrbitPorts;
   readonly kubectl: Kubectl;
   readonly pid: number;
+  /** Of the private containerd or dockerd. */
+  runtimePid(): number;
   /** All that the server wrote to stdout and stderr. */
   log(): string;
   /** Runs bin/orbit with arguments and this instance's kubeconfig. */
@@ -124,9 +127,18 @@ function disabledParts({ network, ingress }: OrbitOptions): string[] {
 
 /** Of the daemon of an earlier instance, or of a new one. */
 async function dockerEndpoint(directory: string): Promise<string> {
-  const socket = path.join(directory, "docker.sock");
-  if (!fs.existsSync(socket)) await startPrivateDocker({ directory });
-  return `unix://${socket}`;
+  const endpoint = `unix://${path.join(directory, "docker.sock")}`;
+  if (!(await socketAnswers(endpoint))) await startPrivateDocker({ directory });
+  return endpoint;
+}
+
+function daemonPid(directory: string, endpoint: string): number {
+  const read = (name: string): string =>
+    fs.readFileSync(path.join(directory, name), "utf8");
+  return endpoint === "private"
+    ? (JSON.parse(read("data/containerd/containerd.json")) as { pid: number })
+        .pid
+    : Number(read("docker/dockerd.pid"));
 }
 
 export async function startOrbit(
@@ -236,6 +248,7 @@ export async function startOrbit(
     ports,
     kubectl: createKubectl(kubeconfig),
     pid: child.pid!,
+    runtimePid: () => daemonPid(directory, endpoint),
     log: () => output,
     orbit: (commandArgs, commandOptions = {}) =>
       runCommand(process.execPath, [orbitProgram, ...commandArgs], {
