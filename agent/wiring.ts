@@ -40,6 +40,7 @@ import { ApiReporting } from "./reporting/api-reporting.ts";
 import { wireClaims, wireDevices, wirePodResources } from "./device-wiring.ts";
 import { subordinateIds } from "./resources/users/subordinate-ids.ts";
 import { UserNamespaces } from "./resources/users/user-namespaces.ts";
+import { refusing } from "./config/start-refusal.ts";
 import { wireResources, withReservedCpus } from "./resources/wire-resources.ts";
 import { RuntimeAdoption } from "./runtime-adoption.ts";
 import { LocalEvents } from "./sources/local/local-events.ts";
@@ -266,8 +267,8 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
     previousStatus: (pod) => reports.statuses.get(pod),
     onChange: (uid) => changes.notify(uid),
   });
-  const resources = wireResources(config, ground, () =>
-    runningContainers(runtimePods.list()),
+  const resources = refusing(() =>
+    wireResources(config, ground, () => runningContainers(runtimePods.list())),
   );
   metrics.add(() => resources.metrics());
   const cgroupMetrics = new CgroupMetrics();

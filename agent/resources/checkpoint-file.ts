@@ -5,6 +5,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
+import { StartRefusal } from "../config/start-refusal.ts";
 
 export function fnv1a32(text: string): number {
   let hash = 0x81_1c_9d_c5;
@@ -20,6 +21,19 @@ export function sortedEntries<T>(
   return Object.entries(map).sort(([a], [b]) =>
     Buffer.compare(Buffer.from(a), Buffer.from(b)),
   );
+}
+
+/** Running containers may hold what the file says: an agent refuses to start rather than guess. The message says what to do. */
+export class StateFileError extends StartRefusal {
+  override readonly name = "StateFileError";
+
+  /** @param manager "CPU" */
+  constructor(problem: string, manager: string, path: string, cause?: unknown) {
+    super(
+      `${problem}, please drain this node and delete the ${manager} manager checkpoint file ${JSON.stringify(path)} before restarting the agent`,
+      { cause },
+    );
+  }
 }
 
 export class CheckpointFile {

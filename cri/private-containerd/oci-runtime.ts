@@ -138,7 +138,7 @@ export async function workingCrun(
     await tryContainer(program, options);
   } catch (error) {
     options.logger.warn(
-      { program, err: error },
+      { program, reason: (error as Error).message },
       "crun is installed but does not work here: runc makes the containers",
     );
     return undefined;

@@ -3,7 +3,12 @@
 // run on CPUs that it names.
 import { join } from "node:path";
 import type { CpuPolicy } from "../../config/resource-policies.ts";
-import { CheckpointFile, fnv1a32, sortedEntries } from "../checkpoint-file.ts";
+import {
+  CheckpointFile,
+  fnv1a32,
+  sortedEntries,
+  StateFileError,
+} from "../checkpoint-file.ts";
 import { formatCpuList, parseCpuList } from "../machine/cpu-list.ts";
 import type { Ids } from "../machine/id-set.ts";
 
@@ -37,9 +42,11 @@ export class CpuCheckpoint {
       const found = await this.#file.read();
       if (found) return this.#assignments(found);
     } catch (error) {
-      throw new Error(
-        `could not restore state from checkpoint: ${(error as Error).message}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(this.path)} before restarting the agent`,
-        { cause: error },
+      throw new StateFileError(
+        `could not restore state from checkpoint: ${(error as Error).message}`,
+        "CPU",
+        this.path,
+        error,
       );
     }
     const empty = { shared: [], exclusive: new Map() };

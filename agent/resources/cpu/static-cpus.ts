@@ -8,6 +8,7 @@ import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
 import { AdmissionError } from "../admission-error.ts";
+import { StateFileError } from "../checkpoint-file.ts";
 import { formatCpuList } from "../machine/cpu-list.ts";
 import {
   common,
@@ -88,8 +89,10 @@ export class StaticCpus implements HintProvider {
     } else {
       const problem = this.#problemOf(found);
       if (problem)
-        throw new Error(
-          `start cpu manager error: ${problem}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(checkpoint.path)} before restarting the agent`,
+        throw new StateFileError(
+          `start cpu manager error: ${problem}`,
+          "CPU",
+          checkpoint.path,
         );
     }
     this.#assigned = found;

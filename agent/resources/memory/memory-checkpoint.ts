@@ -2,7 +2,12 @@
 // another policy, or one that is damaged, refuses the start: containers may lie on nodes that it names.
 import { join } from "node:path";
 import type { MemoryPolicy } from "../../config/resource-policies.ts";
-import { CheckpointFile, fnv1a32, sortedEntries } from "../checkpoint-file.ts";
+import {
+  CheckpointFile,
+  fnv1a32,
+  sortedEntries,
+  StateFileError,
+} from "../checkpoint-file.ts";
 import type { Ids } from "../machine/id-set.ts";
 import { NodeMemory, type NodeState } from "./node-memory.ts";
 
@@ -43,9 +48,11 @@ export class MemoryCheckpoint {
       const found = await this.#file.read();
       if (found) return this.#assignments(found);
     } catch (error) {
-      throw new Error(
-        `could not restore state from checkpoint: ${(error as Error).message}, please drain this node and delete the memory manager checkpoint file ${JSON.stringify(this.path)} before restarting the agent`,
-        { cause: error },
+      throw new StateFileError(
+        `could not restore state from checkpoint: ${(error as Error).message}`,
+        "memory",
+        this.path,
+        error,
       );
     }
     const empty = { machine: new NodeMemory(new Map()), blocks: new Map() };

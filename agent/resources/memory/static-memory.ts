@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
+import { StateFileError } from "../checkpoint-file.ts";
 import { sameIds, union } from "../machine/id-set.ts";
 import type { MachineNode } from "../machine/machine-topology.ts";
 import type {
@@ -60,8 +61,10 @@ export class StaticMemory implements ResourceManager {
     } else {
       const problem = this.#problemOf(found);
       if (problem)
-        throw new Error(
-          `start memory manager error: [memorymanager] ${problem}, please drain this node and delete the memory manager checkpoint file ${JSON.stringify(checkpoint.path)} before restarting the agent`,
+        throw new StateFileError(
+          `start memory manager error: [memorymanager] ${problem}`,
+          "memory",
+          checkpoint.path,
         );
     }
     this.#assigned = found;

@@ -9,12 +9,14 @@ import {
 import { ServingCertificateKeeper } from "../../../agent/certificates/serving-certificate.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { isGateOn } from "../../../agent/config/feature-gates.ts";
+import { StartRefusal } from "../../../agent/config/start-refusal.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { UtilChains } from "../../../network/iptables/util-chains.ts";
 import type { AgentServer } from "../../../server/agent-server.ts";
 import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
 import { agentConfig } from "./agent-config.ts";
 import { openAgentPorts, type AgentPortOptions } from "./agent-ports.ts";
 import { createAgentTracing } from "./agent-tracing.ts";
@@ -128,26 +130,27 @@ export async function startAgentPart(
     trace: tracing?.grpc,
     logger,
   });
-  const agent = createAgent({
-    runtime: chosen.runtime,
-    config: { ...config, cgroupDriver: chosen.cgroupDriver },
-    clock,
-    logger,
-    tracer: tracing?.tracer,
-    ...(client ? { client } : {}),
-    onMachineFile: (file) => recordMachineFile(dataDirectory, file),
-    ...(options.onOtherManifests
-      ? { onOtherManifests: options.onOtherManifests }
-      : {}),
-    ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
-    ...(options.localObjects ? { localObjects: options.localObjects } : {}),
-    ...(options.podNetwork ? { podNetwork: options.podNetwork } : {}),
-    ...(options.validatePodSpec
-      ? { validatePodSpec: options.validatePodSpec }
-      : {}),
-  });
+  let agent: Agent;
   let server: AgentServer | undefined;
   try {
+    agent = createAgent({
+      runtime: chosen.runtime,
+      config: { ...config, cgroupDriver: chosen.cgroupDriver },
+      clock,
+      logger,
+      tracer: tracing?.tracer,
+      ...(client ? { client } : {}),
+      onMachineFile: (file) => recordMachineFile(dataDirectory, file),
+      ...(options.onOtherManifests
+        ? { onOtherManifests: options.onOtherManifests }
+        : {}),
+      ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
+      ...(options.localObjects ? { localObjects: options.localObjects } : {}),
+      ...(options.podNetwork ? { podNetwork: options.podNetwork } : {}),
+      ...(options.validatePodSpec
+        ? { validatePodSpec: options.validatePodSpec }
+        : {}),
+    });
     server = await openAgentPorts(options, agent);
     await agent.start();
   } catch (error) {
@@ -155,7 +158,7 @@ export async function startAgentPart(
     await server?.stop();
     await chosen.stop();
     await tracing?.stop();
-    throw error;
+    throw error instanceof StartRefusal ? new UsageError(error.message) : error;
   }
   const serving = server && new ServingFiles(options, server);
   await serving?.start();

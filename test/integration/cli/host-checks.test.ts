@@ -174,6 +174,36 @@ test.each([
   expect(code).toBe(expected);
 });
 
+test("settings and state files that refuse the start are reported without a stack", async () => {
+  const root = directories();
+  const refuses = async (...argv: string[]): Promise<string> => {
+    const { code, text } = await run(
+      "",
+      "agent",
+      `--root-dir=${root}`,
+      ...argv,
+    );
+    expect(code).toBe(1);
+    const [report = ""] = /^error: .*$/m.exec(text) ?? [];
+    expect(text.trimEnd().endsWith(report)).toBe(true);
+    return report;
+  };
+  expect(await refuses("--cpu-manager-policy=static")).toBe(
+    "error: the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero",
+  );
+  for (const [name, manager] of [
+    ["cpu_manager_state", "CPU"],
+    ["memory_manager_state", "memory"],
+  ] as const) {
+    const file = path.join(root, name);
+    fs.writeFileSync(file, '{"policyName":"other","checksum":1}');
+    expect(await refuses()).toBe(
+      `error: could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete the ${manager} manager checkpoint file "${file}" before restarting the agent`,
+    );
+    fs.rmSync(file);
+  }
+});
+
 test("--oom-score-adj: the agent's own, -999 by default", async () => {
   const score = (pid: number): string =>
     fs.readFileSync(`/proc/${pid}/oom_score_adj`, "utf8").trim();
