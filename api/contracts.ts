@@ -129,8 +129,24 @@ export interface InterfaceFigures {
   readonly txDropped: number;
 }
 
+/** What the kernel counted of a block device since the boot. */
+export interface DeviceCounts {
+  readonly reads: number;
+  readonly readsMerged: number;
+  readonly sectorsRead: number;
+  readonly readSeconds: number;
+  readonly writes: number;
+  readonly writesMerged: number;
+  readonly sectorsWritten: number;
+  readonly writeSeconds: number;
+  readonly inProgress: number;
+  readonly ioSeconds: number;
+  readonly weightedIoSeconds: number;
+}
+
 interface FilesystemFigures {
   readonly device: string;
+  readonly counts?: DeviceCounts;
   readonly limitBytes: number;
   readonly usageBytes: number;
   readonly inodes: number;

@@ -3,6 +3,7 @@
 import type {
   CgroupAmount,
   ContainerFigures,
+  DeviceCounts,
   InterfaceFigures,
   MachineFigures,
 } from "../api/contracts.ts";
@@ -247,6 +248,36 @@ function addLoad(
     add("tasks_state", "Tasks by state: not measured.", { state });
 }
 
+/** Of the device that holds the node's file system. */
+const deviceFamilies: readonly [
+  name: string,
+  type: "counter" | "gauge",
+  help: string,
+  of: keyof DeviceCounts,
+][] = [
+  ["reads_total", "counter", "Reads.", "reads"],
+  ["sector_reads_total", "counter", "Sectors read.", "sectorsRead"],
+  ["reads_merged_total", "counter", "Reads that were merged.", "readsMerged"],
+  ["read_seconds_total", "counter", "Time of reads.", "readSeconds"],
+  ["writes_total", "counter", "Writes.", "writes"],
+  ["sector_writes_total", "counter", "Sectors written.", "sectorsWritten"],
+  [
+    "writes_merged_total",
+    "counter",
+    "Writes that were merged.",
+    "writesMerged",
+  ],
+  ["write_seconds_total", "counter", "Time of writes.", "writeSeconds"],
+  ["io_current", "gauge", "Reads and writes under way.", "inProgress"],
+  ["io_time_seconds_total", "counter", "Time with any under way.", "ioSeconds"],
+  [
+    "io_time_weighted_seconds_total",
+    "counter",
+    "That time by how many were under way.",
+    "weightedIoSeconds",
+  ],
+];
+
 function addDisks(
   families: Families,
   labels: Labels,
@@ -293,7 +324,11 @@ function addDisks(
       disk.writeBytes,
     );
   }
-  for (const { device, ...space } of filesystems) {
+  for (const { device, counts, ...space } of filesystems) {
+    const hasCgroupFigures = disks.some((disk) => disk.device === device);
+    for (const [name, type, help, of] of deviceFamilies)
+      if (counts && !(hasCgroupFigures && /^(reads|writes)_total$/.test(name)))
+        add(type, name, help, device, counts[of]);
     add("gauge", "limit_bytes", "Size.", device, space.limitBytes);
     add("gauge", "usage_bytes", "Bytes in use.", device, space.usageBytes);
     add("gauge", "inodes_total", "Inodes.", device, space.inodes);

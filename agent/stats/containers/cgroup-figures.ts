@@ -56,16 +56,13 @@ async function readVersion1(
   read: Reader,
   usageNanoseconds: number,
 ): Promise<CgroupFigures> {
-  const [times, throttling, memory, oom, bytes, operations] = await Promise.all(
-    [
-      read("cpuacct", "cpuacct.stat"),
-      read("cpu", "cpu.stat"),
-      read("memory", "memory.stat"),
-      read("memory", "memory.oom_control"),
-      read("blkio", "blkio.throttle.io_service_bytes_recursive"),
-      read("blkio", "blkio.throttle.io_serviced_recursive"),
-    ],
-  );
+  const [times, throttling, memory, oom, disks] = await Promise.all([
+    read("cpuacct", "cpuacct.stat"),
+    read("cpu", "cpu.stat"),
+    read("memory", "memory.stat"),
+    read("memory", "memory.oom_control"),
+    disksOfVersion1(read),
+  ]);
   const of = async (controller: string, file: string) =>
     amount(await read(controller, `${controller}.${file}`));
   const [cpu, stat, throttled] = [times, memory, throttling].map(fields);
@@ -106,7 +103,7 @@ async function readVersion1(
       await of("memory", "soft_limit_in_bytes"),
     ),
     specMemorySwapBytes: limit(withSwap),
-    disks: await disksOfVersion1(bytes, operations),
+    disks,
   });
 }
 
@@ -176,23 +173,37 @@ function rootUsage(stat: ReadonlyMap<string, number>): number | undefined {
     : processes + files;
 }
 
-async function disksOfVersion1(
-  bytes: string,
-  operations: string,
-): Promise<DiskFigures[]> {
-  const devices = new Map<string, Record<string, number>>();
-  for (const [source, what] of [
-    [bytes, "Bytes"],
-    [operations, "Operations"],
-  ] as const)
-    for (const [, device, kind, value] of source.matchAll(
-      /^(\d+:\d+) (Read|Write) (\d+)$/gm,
-    )) {
-      const known = devices.get(device!) ?? {};
-      known[`${kind!.toLowerCase()}${what}`] = Number(value);
-      devices.set(device!, known);
-    }
-  return await named(devices);
+/**
+ * Who counts on version 1 depends on the kernel and on the devices' schedulers: the first that has counted anything is
+ * taken, as runtimes do. Newer kernels count for throttling only where a limit is set: then there are no figures.
+ */
+const countersOfVersion1 = [
+  ["bfq.io_service_bytes_recursive", "bfq.io_serviced_recursive"],
+  ["io_service_bytes_recursive", "io_serviced_recursive"],
+  ["throttle.io_service_bytes_recursive", "throttle.io_serviced_recursive"],
+  ["throttle.io_service_bytes", "throttle.io_serviced"],
+] as const;
+
+async function disksOfVersion1(read: Reader): Promise<DiskFigures[]> {
+  for (const files of countersOfVersion1) {
+    const [bytes = "", operations = ""] = await Promise.all(
+      files.map((file) => read("blkio", `blkio.${file}`)),
+    );
+    const devices = new Map<string, Record<string, number>>();
+    for (const [source, what] of [
+      [bytes, "Bytes"],
+      [operations, "Operations"],
+    ] as const)
+      for (const [, device, kind, value] of source.matchAll(
+        /^(\d+:\d+) (Read|Write) (\d+)$/gm,
+      )) {
+        const known = devices.get(device!) ?? {};
+        known[`${kind!.toLowerCase()}${what}`] = Number(value);
+        devices.set(device!, known);
+      }
+    if (devices.size > 0) return await named(devices);
+  }
+  return [];
 }
 
 async function disksOfVersion2(io: string): Promise<DiskFigures[]> {

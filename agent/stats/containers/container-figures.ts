@@ -17,7 +17,7 @@ import {
   cgroupProcesses,
   readCgroupFigures,
 } from "./cgroup-figures.ts";
-import { deviceOf, interfacesOf } from "./devices.ts";
+import { deviceCounts, deviceOf, interfacesOf } from "./devices.ts";
 import { processFigures } from "./process-figures.ts";
 
 interface ContainerFiguresOptions {
@@ -53,12 +53,14 @@ async function rootFigures(
   options: ContainerFiguresOptions,
 ): Promise<ContainerFigures> {
   const { mount, rootDirectory, clock } = options;
-  const [figures, interfaces, device, space] = await Promise.all([
+  const [figures, interfaces, device, space, diskstats] = await Promise.all([
     readCgroupFigures(mount, "/"),
     interfacesOf("self"),
     deviceOf(rootDirectory),
     statfs(rootDirectory).catch(() => undefined),
+    readFile("/proc/diskstats", "utf8").catch(() => ""),
   ]);
+  const counts = deviceCounts(device, diskstats);
   return {
     ...pod,
     id: "/",
@@ -77,6 +79,7 @@ async function rootFigures(
               usageBytes: (space.blocks - space.bfree) * space.bsize,
               inodes: space.files,
               inodesFree: space.ffree,
+              ...(counts ? { counts } : {}),
             },
           ],
         }

@@ -1,7 +1,7 @@
 // Block devices and network interfaces as the kernel names them.
 import { readFile, readlink, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import type { InterfaceFigures } from "../../../api/contracts.ts";
+import type { DeviceCounts, InterfaceFigures } from "../../../api/contracts.ts";
 
 /** `/dev/vda` of `254:0`; the numbers themselves for a device without a name. */
 export async function deviceName(numbers: string): Promise<string> {
@@ -18,6 +18,34 @@ export async function deviceOf(path: string): Promise<string> {
   const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn);
   const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn);
   return await deviceName(`${major}:${minor}`);
+}
+
+/** @param device `/dev/vda` @param table /proc/diskstats; undefined: the device is not in it */
+export function deviceCounts(
+  device: string,
+  table: string,
+): DeviceCounts | undefined {
+  const name = basename(device);
+  const row = table
+    .split("\n")
+    .map((line) => line.trim().split(/ +/))
+    .find((fields) => fields[2] === name && fields.length >= 14);
+  if (!row) return undefined;
+  const count = (index: number): number => Number(row[index]);
+  const seconds = (index: number): number => count(index) / 1000;
+  return {
+    reads: count(3),
+    readsMerged: count(4),
+    sectorsRead: count(5),
+    readSeconds: seconds(6),
+    writes: count(7),
+    writesMerged: count(8),
+    sectorsWritten: count(9),
+    writeSeconds: seconds(10),
+    inProgress: count(11),
+    ioSeconds: seconds(12),
+    weightedIoSeconds: seconds(13),
+  };
 }
 
 /** Of the network that a process is in, without loopbacks; undefined when it is gone. */

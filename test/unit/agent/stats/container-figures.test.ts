@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { readCgroupFigures } from "../../../../agent/stats/containers/cgroup-figures.ts";
 import { containerFigures } from "../../../../agent/stats/containers/container-figures.ts";
 import {
+  deviceCounts,
   deviceOf,
   interfacesOf,
   parseInterfaces,
@@ -84,6 +85,51 @@ test("a cgroup of version 1", async () => {
       },
     ],
   });
+});
+
+test("on version 1 what the scheduler counted goes before what throttling did; nothing counted is nothing", async () => {
+  await write({
+    ...version1("/bfq"),
+    "blkio/bfq/blkio.bfq.io_service_bytes_recursive":
+      "999:0 Read 10\n999:0 Write 20\n999:0 Total 30\nTotal 30\n",
+    "blkio/bfq/blkio.bfq.io_serviced_recursive":
+      "999:0 Read 3\n999:0 Write 4\nTotal 7\n",
+    ...version1("/none-of-bfq"),
+    "blkio/none-of-bfq/blkio.bfq.io_service_bytes_recursive": "Total 0\n",
+    ...version1("/idle"),
+    "blkio/idle/blkio.throttle.io_service_bytes_recursive": "Total 0\n",
+    "blkio/idle/blkio.throttle.io_serviced_recursive": "Total 0\n",
+  });
+  const bytes = async (path: string) =>
+    (await readCgroupFigures(mount, path))?.disks.map((disk) => [
+      disk.readBytes,
+      disk.writeBytes,
+      disk.readOperations,
+      disk.writeOperations,
+    ]);
+  expect(await bytes("/bfq")).toEqual([[10, 20, 3, 4]]);
+  expect(await bytes("/none-of-bfq")).toEqual([[4096, 8192, 1, 2]]);
+  expect(await bytes("/idle")).toEqual([]);
+});
+
+test("what the kernel counted of a device", () => {
+  const table =
+    "   7       0 loop0 1 2 3\n 254       0 vda 10 11 12 1300 20 21 22 2300 1 3000 4500 0 0 0 0\n 254       1 vda1 0 0 0 0 0 0 0 0 0 0 0\n";
+  expect(deviceCounts("/dev/vda", table)).toEqual({
+    reads: 10,
+    readsMerged: 11,
+    sectorsRead: 12,
+    readSeconds: 1.3,
+    writes: 20,
+    writesMerged: 21,
+    sectorsWritten: 22,
+    writeSeconds: 2.3,
+    inProgress: 1,
+    ioSeconds: 3,
+    weightedIoSeconds: 4.5,
+  });
+  expect(deviceCounts("/dev/loop0", table)).toBeUndefined();
+  expect(deviceCounts("", table)).toBeUndefined();
 });
 
 test("a cgroup of version 2", async () => {
