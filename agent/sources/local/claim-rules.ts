@@ -16,6 +16,11 @@ import { unsupported, type FieldProblem } from "./field-problem.ts";
 const className = "local-path";
 /** On claims: what becomes of the directory when the claim's document goes; default Retain. */
 const policyAnnotation = "orbit.io/reclaim-policy";
+/** The annotation that has a claim's directory removed with it. */
+export const reclaimPolicy = {
+  annotation: policyAnnotation,
+  delete: "Delete",
+} as const;
 const policies = ["Delete", "Retain"];
 /** Of the reference's four, those that a directory of one node serves. */
 const accessModes = ["ReadWriteOnce", "ReadWriteOncePod"];
@@ -70,13 +75,18 @@ export function claimProblems({
   return problems;
 }
 
-/** The claim as it is bound, and its volume. @param root below which the volumes lie */
+/**
+ * The claim as it is bound, and its volume.
+ * @param root below which the volumes lie
+ * @param ownerUid whose claim it is; another owner's of the same name has another volume
+ */
 export function boundClaim(
   { metadata, spec = {} }: PersistentVolumeClaim,
   root: string,
+  ownerUid = "",
 ): { claim: PersistentVolumeClaim; volume: PersistentVolume } {
   const { name, namespace = "default" } = metadata;
-  const uid = claimUid(namespace, name);
+  const uid = claimUid(namespace, name, ownerUid);
   const volumeName = provisionedName(uid);
   const requested = spec.resources?.requests?.["storage"] ?? "0";
   const capacity = { storage: requested };
@@ -114,9 +124,9 @@ export function boundClaim(
 }
 
 /** A claim of one name keeps its volume: files have no identity beside the names in them. */
-function claimUid(namespace: string, name: string): string {
+function claimUid(namespace: string, name: string, ownerUid: string): string {
   return createHash("sha256")
-    .update(`${namespace}/${name}`)
+    .update([namespace, name, ownerUid].filter(Boolean).join("/"))
     .digest("hex")
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
 }

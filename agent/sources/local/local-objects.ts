@@ -18,6 +18,7 @@ import {
 import { localPathRoot } from "../../volumes/volume-paths.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { DirectoryObjects } from "./directory-objects.ts";
+import { EphemeralClaims } from "./ephemeral-claims.ts";
 import type { LocalEvents } from "./local-events.ts";
 
 /** What clients of the agent's port may list. */
@@ -43,6 +44,7 @@ export class LocalObjects {
   readonly events: LocalEvents;
   readonly directory: DirectoryObjects;
   readonly #objects: MemoryObjects;
+  readonly #claims: EphemeralClaims;
   readonly #names = new Map<string, Pod["metadata"]>();
 
   constructor(options: LocalObjectsOptions) {
@@ -50,9 +52,11 @@ export class LocalObjects {
     this.#objects = objects;
     this.events = options.events;
     this.client = createClient(objects, options);
+    const volumesRoot = localPathRoot(config);
+    this.#claims = new EphemeralClaims({ objects, volumesRoot, onProblem });
     this.directory = new DirectoryObjects({
       objects,
-      volumesRoot: localPathRoot(config),
+      volumesRoot,
       serviceRanges: config.serviceRanges,
       onProblem,
     });
@@ -67,12 +71,14 @@ export class LocalObjects {
   /** Of two pods of one name, while one takes the other's place, the last that reported is there. */
   setStatus(pod: Pod, status: PodStatus): void {
     this.#names.set(pod.metadata.uid ?? "", pod.metadata);
+    this.#claims.ensure(pod);
     this.#objects.put(pods, { ...pod, status });
   }
 
   forgetPod(uid: string): void {
     const gone = this.#names.get(uid);
     this.#names.delete(uid);
+    this.#claims.forget(uid);
     if (!gone) return;
     const { name, namespace = "default" } = gone;
     const { lister } = this.#objects.cache<Pod>(pods);
