@@ -62,6 +62,7 @@ export function wireUpkeep(
     maximumAgeMs: config.maximumImageAgeMs,
     onFailure: (reason, message) => events.node("Warning", reason, message),
   });
+  parts.metrics.add(() => images.families());
   const containers = wireContainerGarbage(parts);
   const pressure = new PressureControl({
     config,

@@ -4,6 +4,7 @@ import type { Ground, PodRooms } from "./agent-parts.ts";
 import { isGateOn } from "./config/feature-gates.ts";
 import { VolumeMetrics } from "./volumes/volume-metrics.ts";
 import type { NodeReporter } from "./node/node-reporter.ts";
+import { CsiMetrics } from "./volumes/csi/csi-metrics.ts";
 import { CsiNodeObject } from "./volumes/csi/csi-node.ts";
 import { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
 import { CsiRegistry } from "./volumes/csi/csi-registry.ts";
@@ -31,7 +32,13 @@ export function wireVolumes(
     client && config.registerNode
       ? new CsiNodeObject({ client, nodeName, owner: () => node.owner })
       : undefined;
-  const registry = new CsiRegistry({ node: csiNode, logger });
+  const csiMetrics = new CsiMetrics();
+  ground.metrics.add(() => csiMetrics.families());
+  const registry = new CsiRegistry({
+    node: csiNode,
+    metrics: csiMetrics,
+    logger,
+  });
   plugins.registerHandler("CSIPlugin", registry);
   const inUse = new VolumesInUse({ client, nodeName });
   node.onRegistered(() => {

@@ -75,6 +75,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
     keepsGroupsPolicy: () =>
       reporting.node.runtimeFeatures.supplementalGroupsPolicy,
   });
+  ground.metrics.add(() => admission.families());
   const workers = new PodWorkers(
     workersContext(ground, reporting, rooms, admission),
   );
@@ -173,6 +174,7 @@ function wireGround(options: AgentOptions): Ground {
   });
   const metrics = new MetricSources();
   const calls = new RuntimeMetrics();
+  metrics.add(() => plugins.families());
   metrics.add(() => calls.families());
   const podMetrics = new PodMetrics();
   metrics.add(() => podMetrics.families());

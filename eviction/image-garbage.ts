@@ -4,6 +4,8 @@
 import { statfs } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import { Counters } from "../api/metrics/counted.ts";
+import type { Family } from "../api/metrics/family.ts";
 
 /** What is needed of an image. */
 interface Image {
@@ -50,10 +52,19 @@ interface Seen {
 export class ImageGarbage {
   readonly #options: ImageGarbageOptions;
   readonly #seen = new Map<string, Seen>();
+  readonly #removed = new Counters({
+    name: "kubelet_image_garbage_collected_total",
+    help: "Unused images that were removed, for their age or for space.",
+    labels: ["reason"],
+  });
   #running: Promise<number> | undefined;
 
   constructor(options: ImageGarbageOptions) {
     this.#options = options;
+  }
+
+  families(): Family[] {
+    return [this.#removed.family()];
   }
 
   /** Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused. */
@@ -68,9 +79,9 @@ export class ImageGarbage {
     const { highThresholdPercent, lowThresholdPercent, onFailure } =
       this.#options;
     const all = await this.#unused();
-    if (force) return await this.#remove(all, Infinity);
+    if (force) return await this.#remove(all, Infinity, "space");
     const old = all.filter((image) => this.#isTooOld(image));
-    await this.#remove(old, Infinity);
+    await this.#remove(old, Infinity, "age");
     const unused = all.filter((image) => !old.includes(image));
     if (highThresholdPercent >= 100) return 0;
     const usage = await this.#usage();
@@ -81,7 +92,7 @@ export class ImageGarbage {
     const wantedBytes =
       (usage.capacityBytes * (100 - lowThresholdPercent)) / 100 -
       usage.availableBytes;
-    const freedBytes = await this.#remove(unused, wantedBytes);
+    const freedBytes = await this.#remove(unused, wantedBytes, "space");
     if (freedBytes < wantedBytes)
       onFailure(
         "FreeDiskSpaceFailed",
@@ -149,6 +160,7 @@ export class ImageGarbage {
   async #remove(
     images: readonly Image[],
     wantedBytes: number,
+    reason: "age" | "space",
   ): Promise<number> {
     const { runtime, logger } = this.#options;
     let freedBytes = 0;
@@ -157,6 +169,7 @@ export class ImageGarbage {
       try {
         await runtime.removeImage(image.id);
         freedBytes += image.sizeBytes;
+        this.#removed.count(reason);
         logger.info(
           { image: image.repoTags[0] ?? image.id, bytes: image.sizeBytes },
           "removed an unused image",

@@ -3,6 +3,8 @@
 // about once, before anything of it is made; what the runtime already runs counts as admitted; static pods and those of
 // the highest priorities are not refused for pressure, and less important pods end where there is no room for them.
 import type { Node, Pod } from "../../api/types/core-v1.ts";
+import { Counters } from "../../api/metrics/counted.ts";
+import type { Family } from "../../api/metrics/family.ts";
 import { matchesNodeAffinity } from "../../api/objects/node-affinity.ts";
 import {
   podRequests,
@@ -49,14 +51,29 @@ interface Shortage extends Refusal {
 
 /** Refused, admitted as soon as these pods have ended, or to ask again later. */
 type AdmissionAnswer = RoomAnswer | { readonly holdMs: number };
-type RoomAnswer = Refusal | { readonly preempt: readonly Pod[] };
+type RoomAnswer =
+  | Refusal
+  | {
+      readonly preempt: readonly Pod[];
+      /** The resource that is missing. */
+      readonly signal: string;
+    };
 
 export class NodeAdmission {
   readonly #options: NodeAdmissionOptions;
   readonly #admitted = new Set<string>();
+  readonly #preemptions = new Counters({
+    name: "kubelet_preemptions",
+    help: "Pods that ended so that a critical one has room, by what it lacked.",
+    labels: ["preemption_signal"],
+  });
 
   constructor(options: NodeAdmissionOptions) {
     this.#options = options;
+  }
+
+  families(): Family[] {
+    return [this.#preemptions.family()];
   }
 
   /** What ran already when the agent started. */
@@ -93,6 +110,7 @@ export class NodeAdmission {
       const refusal = answer && appArmorRefusal(pod, hasAppArmor);
       if (refusal) return rejected(refusal);
       this.#admitted.add(uid);
+      if (answer) this.#preemptions.add(answer.preempt.length, answer.signal);
       return answer;
     }
     return rejected(answer);
@@ -119,7 +137,8 @@ export class NodeAdmission {
     const misfit = this.#doesNotFit(pod, others);
     if (misfit) return misfit;
     try {
-      return { preempt: podsToPreempt(pod, others, shortage.missing) };
+      const [signal = ""] = shortage.missing.keys();
+      return { preempt: podsToPreempt(pod, others, shortage.missing), signal };
     } catch (error) {
       return {
         reason: "UnexpectedAdmissionError",

@@ -5,6 +5,8 @@
 // other. The agent's plug-ins from before its restart register once more.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
+import { Counters } from "../../api/metrics/counted.ts";
+import type { Family } from "../../api/metrics/family.ts";
 import { WorkQueue } from "../../client/work-queue.ts";
 import { PluginSockets } from "./plugin-sockets.ts";
 import { RegistrationCall, type PluginInfo } from "./registration-protocol.ts";
@@ -91,6 +93,22 @@ export class PluginRegistration {
     this.#stopped.abort();
     await this.#sockets.stop();
     await this.#queue.stop();
+  }
+
+  families(): Family[] {
+    const total = new Counters(
+      {
+        name: "plugin_manager_total_plugins",
+        help: "Plug-ins by socket: those that are wanted, and those that are registered.",
+        labels: ["socket_path", "state"],
+      },
+      "gauge",
+    );
+    for (const path of this.#wanted.keys())
+      total.count(path, "desired_state_of_world");
+    for (const path of this.#taken.keys())
+      total.count(path, "actual_state_of_world");
+    return [total.family()];
   }
 
   #onSockets(sockets: ReadonlyMap<string, string>): void {

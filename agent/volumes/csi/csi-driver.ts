@@ -9,6 +9,7 @@ import {
   type GrpcMethod,
 } from "../../../grpc/channel.ts";
 import { createWireCodec } from "../../../grpc/wire.ts";
+import type { CsiMetrics } from "./csi-metrics.ts";
 import {
   csiMessages,
   csiMethods,
@@ -55,18 +56,23 @@ export class CsiDriver {
     readonly name: string,
     readonly endpoint: string,
     channel: GrpcChannel,
+    private readonly metrics: CsiMetrics,
   ) {
     this.#channel = channel;
   }
 
-  static async open(name: string, endpoint: string): Promise<CsiDriver> {
+  static async open(
+    name: string,
+    endpoint: string,
+    metrics: CsiMetrics,
+  ): Promise<CsiDriver> {
     const path = endpoint.replace(/^unix:(\/\/)?/, "");
     const channel = new GrpcChannel(await loadGrpc(), {
       target: `unix://${path}`,
       codec,
       settings: { "grpc.max_reconnect_backoff_ms": 2000 },
     });
-    return new CsiDriver(name, endpoint, channel);
+    return new CsiDriver(name, endpoint, channel, metrics);
   }
 
   /** Calls under way fail. */
@@ -137,9 +143,22 @@ export class CsiDriver {
     request: object,
     timeoutMs = callTimeoutMs,
   ): Promise<T> {
+    const startMs = performance.now();
+    const ended = (error?: unknown): void =>
+      this.metrics.observe(
+        this.name,
+        method.path,
+        (performance.now() - startMs) / 1000,
+        error,
+      );
     try {
-      return await this.#channel.unary<T>(method, request, { timeoutMs });
+      const answer = await this.#channel.unary<T>(method, request, {
+        timeoutMs,
+      });
+      ended();
+      return answer;
     } catch (error) {
+      ended(error);
       throw new CsiCallError(error);
     }
   }

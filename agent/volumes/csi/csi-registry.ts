@@ -6,11 +6,13 @@ import type {
   RegisteredPlugin,
 } from "../../plugin-registration/plugin-registration.ts";
 import { CsiDriver } from "./csi-driver.ts";
+import type { CsiMetrics } from "./csi-metrics.ts";
 import type { CsiNodeObject } from "./csi-node.ts";
 
 interface CsiRegistryOptions {
   /** undefined: no API server. */
   readonly node: Pick<CsiNodeObject, "add" | "remove"> | undefined;
+  readonly metrics: CsiMetrics;
   readonly logger: Logger;
 }
 
@@ -60,7 +62,7 @@ export class CsiRegistry implements PluginHandler {
     endpoint,
     versions,
   }: RegisteredPlugin): Promise<void> {
-    const driver = await CsiDriver.open(name, endpoint);
+    const driver = await CsiDriver.open(name, endpoint, this.#options.metrics);
     try {
       await this.#options.node?.add(name, await driver.info());
       if (!this.#options.node) await driver.info();

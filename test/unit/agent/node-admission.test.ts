@@ -1,4 +1,5 @@
 // The node agent's last word on pods bound to it: reasons and messages, and what counts as used.
+import { metricsText } from "../../../api/metrics/family.ts";
 import { NodeAdmission } from "../../../agent/node/node-admission.ts";
 import { configSourceAnnotation } from "../../../agent/pods/shape/labels.ts";
 import type { Node, Pod, PodSpec } from "../../../api/types/core-v1.ts";
@@ -121,7 +122,11 @@ test("what ran before counts; less important pods end for a static one", () => {
   pods.push(running);
   made.adopt([running.metadata.uid!]);
   expect(admit(pod("1"))).toMatch(/^OutOfcpu/);
+  expect(metricsText(made.families())).not.toContain("kubelet_preemptions{");
   expect(admit(pod("1", {}, true))).toBe(`preempt ${running.metadata.name}`);
+  expect(metricsText(made.families())).toContain(
+    'kubelet_preemptions{preemption_signal="cpu"} 1\n',
+  );
   // It counts from now on, though the other one has not ended yet.
   made.release(running.metadata.uid!);
   pods.splice(pods.indexOf(running), 1);

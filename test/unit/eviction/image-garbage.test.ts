@@ -1,5 +1,6 @@
 // Which images go, and when.
 import pino from "pino";
+import { metricsText } from "../../../api/metrics/family.ts";
 import {
   ImageGarbage,
   type ImageStore,
@@ -65,6 +66,9 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(await garbage.collect()).toBe(10);
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause", "b"]);
   expect(await garbage.collect(true)).toBe(10);
+  expect(metricsText(garbage.families())).toContain(
+    'kubelet_image_garbage_collected_total{reason="space"} 2\n',
+  );
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause"]);
 });
 

@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { systemClock } from "../../../../api/clock.ts";
+import { metricsText } from "../../../../api/metrics/family.ts";
 import {
   PluginRegistration,
   type PluginHandler,
@@ -185,11 +186,17 @@ test("a plug-in that hangs holds up no other and not the stop", async () => {
 
 test("hidden sockets and links are left alone", async () => {
   const handler = recorder();
-  const { directory } = await registry(handler);
+  const { directory, registration } = await registry(handler);
   const hidden = await open(join(directory, ".hidden.sock"), csi);
   const shown = await open(join(directory, "shown.sock"), csi);
   await eventually(() => shown.notified.length === 1);
   expect(hidden.asked()).toBe(0);
+  const path = join(directory, "shown.sock");
+  expect(metricsText(registration.families())).toContain(
+    `plugin_manager_total_plugins{socket_path="${path}",state="desired_state_of_world"} 1
+plugin_manager_total_plugins{socket_path="${path}",state="actual_state_of_world"} 1
+`,
+  );
   await rm(join(directory, "shown.sock"));
   await eventually(() => handler.calls.length === 2);
 });

@@ -20,6 +20,7 @@ import {
 import { PluginRegistration } from "../../../../agent/plugin-registration/plugin-registration.ts";
 import { CsiNodeObject } from "../../../../agent/volumes/csi/csi-node.ts";
 import { CsiVolumes } from "../../../../agent/volumes/csi/csi-plugin.ts";
+import { CsiMetrics } from "../../../../agent/volumes/csi/csi-metrics.ts";
 import { CsiRegistry } from "../../../../agent/volumes/csi/csi-registry.ts";
 import { VolumesInUse } from "../../../../agent/volumes/csi/volumes-in-use.ts";
 import { VolumeManager } from "../../../../agent/volumes/volume-manager.ts";
@@ -165,7 +166,9 @@ function startAgent(root: string, api: MemoryApi) {
     clock,
     logger,
   });
+  const csiMetrics = new CsiMetrics();
   const registry = new CsiRegistry({
+    metrics: csiMetrics,
     node: new CsiNodeObject({
       client,
       nodeName: "n1",
@@ -214,6 +217,7 @@ function startAgent(root: string, api: MemoryApi) {
     csi,
     volumes,
     registry,
+    csiMetrics,
     async start() {
       await volumes.start();
       await csi.start();

@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as grpc from "@grpc/grpc-js";
+import { metricsText } from "../../../../api/metrics/family.ts";
 import { attachmentName } from "../../../../api/objects/volumes/csi-names.ts";
 import type { CSINode } from "../../../../api/types/storage-v1.ts";
 import {
@@ -63,6 +64,14 @@ test("staged once, published for each pod, unstaged after the last", async () =>
   expect(fs.existsSync(path.join(node.driver.contentOf("vol"), "data"))).toBe(
     true,
   );
+  const counted = metricsText(node.agent.csiMetrics.families());
+  for (const method of ["NodeStageVolume", "NodeUnpublishVolume"])
+    expect(counted).toMatch(
+      new RegExp(
+        `^csi_operations_seconds_count\\{driver_name="${driverName}",grpc_status_code="OK",method_name="/csi.v1.Node/${method}",migrated="false"\\} [12]$`,
+        "m",
+      ),
+    );
   expect(node.mounted()).toEqual([]);
   await passes(() =>
     expect(
