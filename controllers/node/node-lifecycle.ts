@@ -23,6 +23,7 @@ import {
   unreachableTaint,
   wantedTaints,
 } from "./node-conditions.ts";
+import { labelsOfConcern, olderLabels } from "./node-labels.ts";
 import { NodeMetrics } from "./node-metrics.ts";
 import { ZoneEvictions } from "./zone-eviction.ts";
 
@@ -68,8 +69,9 @@ class NodeLifecycle {
   }
 
   async #reconcile(name: string): Promise<ReconcileResult> {
-    const observed = this.#nodes.lister.get(name);
-    if (!observed || observed.metadata.deletionTimestamp) return;
+    const found = this.#nodes.lister.get(name);
+    if (!found || found.metadata.deletionTimestamp) return;
+    const observed = await this.#writeLabels(found);
     const { clock, options } = this.#context;
     const graceMs =
       readyStatus(observed) === undefined
@@ -89,6 +91,16 @@ class NodeLifecycle {
     return {
       requeueAfterMs: isSilent ? graceMs : Math.max(10, graceMs - silentMs),
     };
+  }
+
+  async #writeLabels(node: Node): Promise<Node> {
+    const labels = olderLabels(node);
+    if (!labels) return node;
+    const { name, resourceVersion } = node.metadata;
+    return await this.#context.client.resource(nodes).patch(name, undefined, {
+      type: "merge",
+      body: { metadata: { resourceVersion, labels } },
+    });
   }
 
   async #markSilent(node: Node): Promise<Node> {
@@ -245,6 +257,7 @@ function heartbeatOf({ status }: Node): string | undefined {
 /** What a reconcile looks at, as a text to be compared. */
 function concerns({ metadata, spec, status }: Node): string {
   return JSON.stringify([
+    labelsOfConcern({ metadata }),
     spec.taints,
     spec.unschedulable,
     metadata.deletionTimestamp,

@@ -61,6 +61,34 @@ test("taints follow conditions and the cordon", async () => {
   expect(taints("a")).toContain("node.kubernetes.io/unschedulable:NoSchedule");
 });
 
+test("labels of the older names are kept equal to the stable ones", async () => {
+  const labels = (name: string) => node(name).metadata.labels;
+  const made = async (name: string, given: Record<string, string>) => {
+    const object = testNode(name);
+    object.metadata.labels = given;
+    await plane.client.resource(nodes).create(object);
+    await clock.advanceAsync(10);
+  };
+  const stable = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64" };
+  const both = {
+    ...stable,
+    "beta.kubernetes.io/os": "linux",
+    "beta.kubernetes.io/arch": "arm64",
+  };
+  await made("a", { ...stable, "beta.kubernetes.io/arch": "amd64", mine: "x" });
+  expect(labels("a")).toEqual({ ...both, mine: "x" });
+  await plane.client.resource(nodes).patch("a", undefined, {
+    type: "merge",
+    body: { metadata: { labels: { "beta.kubernetes.io/os": "windows" } } },
+  });
+  await clock.advanceAsync(10);
+  expect(labels("a")).toEqual({ ...both, mine: "x" });
+  // Without the stable label the older one is left alone.
+  await made("b", { "beta.kubernetes.io/os": "plan9" });
+  expect(labels("b")).toEqual({ "beta.kubernetes.io/os": "plan9" });
+  expect(taints("b")).toEqual(taints("a"));
+});
+
 test("a silent node becomes Unknown after the grace, its pods not ready, then evicted by their tolerations", async () => {
   await plane.client.resource(nodes).create(testNode("a"));
   await plane.client.resource(nodes).create(testNode("b"));
