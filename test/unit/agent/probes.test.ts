@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type Server } from "node:http";
 import {
   createServer as createTcpServer,
@@ -11,6 +12,7 @@ import { inHostsFile, namesToAsk } from "../../../agent/probes/host-lookup.ts";
 import { resolvePort } from "../../../agent/probes/http-get.ts";
 import { runProbe } from "../../../agent/probes/run-probe.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
+import { eventually } from "../../support/eventually.ts";
 
 let http: Server;
 let tcp: TcpServer;
@@ -261,9 +263,107 @@ test("gRPC", async () => {
     verdict: "failure",
     output: 'service unhealthy (responded with "NOT_SERVING")',
   });
-  expect(await run({ grpc: { port: 1 }, timeoutSeconds: 2 })).toMatchObject({
-    verdict: "failure",
+  const none = { port: (http.address() as AddressInfo).port };
+  for (const [at, why] of [
+    [{ port: 1 }, "ECONNREFUSED"],
+    // It speaks HTTP/1.1 alone.
+    [none, ""],
+  ] as const)
+    expect(await run({ grpc: at, timeoutSeconds: 2 })).toEqual({
+      verdict: "failure",
+      output: expect.stringContaining(why) as unknown,
+    });
+});
+
+/** A server that keeps its end of each connection open, and sends the same without end; "": nothing. */
+async function grpcSender(again: Buffer): Promise<{
+  port: number;
+  /** The ports of its clients. */
+  peers: () => number[];
+  close: () => void;
+}> {
+  const clients = new Set<Socket>();
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    clients.add(socket);
+    socket.on("error", () => undefined);
+    socket.resume();
+    socket.write(frame(4));
+    const more = (): void => {
+      while (socket.writable && socket.write(again));
+      socket.once("drain", more);
+    };
+    if (again.length > 0) more();
   });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    peers: () => [...clients].map(({ remotePort = 0 }) => remotePort),
+    close: () => {
+      server.close();
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+/** Of HTTP/2. */
+function frame(type: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  return Buffer.concat([head, payload]);
+}
+
+test.each<[string, Buffer]>([
+  ["frames of a type that is not known", frame(0x55, Buffer.alloc(16_000))],
+  ["settings", frame(4)],
+  ["pings", frame(6, Buffer.alloc(8))],
+])(
+  "gRPC from a server that floods with %s is a failure at once",
+  async (_, flood) => {
+    const server = await grpcSender(
+      Buffer.concat(Array.from({ length: 100 }, () => flood)),
+    );
+    try {
+      const answer = await run({ grpc: { port: server.port } });
+      expect(answer.verdict).toBe("failure");
+      expect(answer.output).not.toContain("timeout");
+    } finally {
+      server.close();
+    }
+  },
+);
+
+/** Local ports of TCP sockets that a process has, as the kernel knows them. */
+function portsInUse(): Set<number> {
+  const lines = readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
+  return new Set(
+    lines.flatMap((line) => {
+      const fields = line.trim().split(/\s+/);
+      const [own = "", inode = "0"] = [fields[1], fields[9]];
+      // One that no process has any more waits for its end without an inode.
+      return inode === "0" ? [] : [parseInt(own.split(":")[1] ?? "", 16)];
+    }),
+  );
+}
+
+test("gRPC to a server that never closes its end leaves no socket", async () => {
+  const server = await grpcSender(Buffer.alloc(0));
+  try {
+    for (let round = 1; round <= 3; round++)
+      expect(
+        await run({ grpc: { port: server.port }, timeoutSeconds: 0.3 }),
+      ).toEqual({
+        verdict: "failure",
+        output: "timeout: health rpc did not complete within 0.3s",
+      });
+    expect(server.peers()).toHaveLength(3);
+    await eventually(() => {
+      const used = portsInUse();
+      return !server.peers().some((port) => used.has(port));
+    });
+  } finally {
+    server.close();
+  }
 });
 
 test("exec", async () => {
