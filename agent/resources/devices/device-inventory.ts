@@ -163,3 +163,9 @@ export class DeviceInventory {
     return { capacity, allocatable };
   }
 }
+
+export function noHealthyDevices(resource: string): Error {
+  return new Error(
+    `no healthy devices present; cannot allocate unhealthy devices ${resource}`,
+  );
+}

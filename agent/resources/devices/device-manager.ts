@@ -19,10 +19,12 @@ import { deviceHints } from "./device-hints.ts";
 import { DeviceHoldings, type Holding } from "./device-holdings.ts";
 import {
   DeviceInventory,
+  noHealthyDevices,
   type DeviceCapacity,
   type KnownDevice,
 } from "./device-inventory.ts";
 import { DevicePluginClient } from "./device-plugin-client.ts";
+import { AtMostEvery } from "../../pacing/at-most-every.ts";
 import { containerRequests, podRequests } from "./device-requests.ts";
 import { checkpointName, DeviceRegistration } from "./device-registration.ts";
 import {
@@ -30,6 +32,9 @@ import {
   noDevices,
   type ContainerDevices,
 } from "./container-devices.ts";
+
+/** A node is not written as often as a plug-in likes. */
+const reportEveryMs = 1000;
 
 interface DeviceManagerOptions {
   /** ROOT */
@@ -56,6 +61,7 @@ export class DeviceManager implements HintProvider {
   readonly #checkpoint: CheckedState<DeviceState>;
   readonly #sockets = new Map<string, DevicePluginClient>();
   readonly #registrations = new Map<string, number>();
+  readonly #changes: AtMostEvery;
   #turn: Promise<unknown> = Promise.resolve();
   #numaNodes: readonly number[] | undefined;
   #listening: Promise<void> | undefined;
@@ -66,6 +72,10 @@ export class DeviceManager implements HintProvider {
 
   constructor(options: DeviceManagerOptions) {
     this.#options = options;
+    this.#changes = new AtMostEvery(options.clock, reportEveryMs, () => {
+      this.#saveLater();
+      options.onChange();
+    });
     const directory = join(options.rootDirectory, "device-plugins");
     this.#inventory = new DeviceInventory(options.clock);
     this.#checkpoint = new CheckedState(
@@ -88,13 +98,11 @@ export class DeviceManager implements HintProvider {
     for (const holding of known?.holdings ?? []) this.#holdings.add(holding);
     for (const resource of known?.resources ?? [])
       this.#inventory.restore(resource);
+    const { logger } = this.#options;
     this.#listening = this.registration
       .start()
-      .catch((error: unknown) =>
-        this.#options.logger.error(
-          { err: error },
-          "device plug-ins can't register",
-        ),
+      .catch((err: unknown) =>
+        logger.error({ err }, "device plug-ins can't register"),
       );
   }
 
@@ -105,6 +113,7 @@ export class DeviceManager implements HintProvider {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#changes.stop();
     await this.#listening;
     await this.registration.stop();
     this.#inventory.closeAll();
@@ -225,7 +234,7 @@ export class DeviceManager implements HintProvider {
   }
 
   async #connect(resource: string, socketPath: string): Promise<void> {
-    const { logger, onChange } = this.#options;
+    const { logger } = this.#options;
     const client = await DevicePluginClient.open(resource, socketPath);
     if (this.#stopped) {
       client.close();
@@ -247,8 +256,7 @@ export class DeviceManager implements HintProvider {
     client.listAndWatch(
       (devices) => {
         if (!this.#inventory.listed(client, devices)) return;
-        this.#saveLater();
-        onChange();
+        this.#changes.ask();
       },
       (reason) => {
         if (this.#sockets.get(key) === client) this.#sockets.delete(key);
@@ -264,7 +272,7 @@ export class DeviceManager implements HintProvider {
       { resource, reason },
       "device plug-in ended: its devices count as unhealthy",
     );
-    this.#options.onChange();
+    this.#changes.ask();
   }
 
   #wanted({ resources }: Container): Map<string, number> {
@@ -383,17 +391,9 @@ export class DeviceManager implements HintProvider {
   }
 
   #saveLater(): void {
-    this.#save().catch((error: unknown) =>
-      this.#options.logger.error(
-        { err: error },
-        "can't write the checkpoint of devices",
-      ),
+    const { logger } = this.#options;
+    this.#save().catch((err: unknown) =>
+      logger.error({ err }, "can't write the checkpoint of devices"),
     );
   }
-}
-
-function noHealthyDevices(resource: string): Error {
-  return new Error(
-    `no healthy devices present; cannot allocate unhealthy devices ${resource}`,
-  );
 }

@@ -24,6 +24,8 @@ const preferredTimeoutMs = 5000;
 const preStartTimeoutMs = 30_000;
 /** A plug-in with more devices is refused; the largest known ones list some thousands (shares of a device). */
 const maxDevices = 10_000;
+/** A plug-in that lists without a pause is kept waiting for so long after each list. */
+const listPauseMs = 20;
 const maxTextLength = 1024;
 const maxItems = 1024;
 
@@ -104,7 +106,11 @@ export class DevicePluginClient {
       if (problem) {
         end(problem);
         stream.cancel();
-      } else onDevices(message.devices);
+        return;
+      }
+      stream.pause();
+      setTimeout(() => stream.resume(), listPauseMs).unref();
+      onDevices(message.devices);
     });
     stream.on("error", (error) => end(grpcText(error)));
     stream.on("end", () => end("EOF"));

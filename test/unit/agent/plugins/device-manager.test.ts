@@ -28,6 +28,8 @@ interface Bench {
   clock: FakeClock;
   inRuntime: Set<string>;
   gone: Set<string>;
+  /** How often the node was to be reported. */
+  reports(): number;
   plugin(
     devices: Parameters<typeof startDevicePlugin>[2],
     over?: DevicePluginOverrides,
@@ -39,11 +41,12 @@ async function bench(root = directories()): Promise<Bench> {
   const clock = new FakeClock();
   const inRuntime = new Set<string>();
   const gone = new Set<string>();
+  let reports = 0;
   const manager = new DeviceManager({
     rootDirectory: root,
     numaNodes: () => [0, 1],
     isInRuntime: (uid) => inRuntime.has(uid),
-    onChange: () => undefined,
+    onChange: () => void reports++,
     clock,
     logger: pino({ level: "silent" }),
   });
@@ -57,6 +60,7 @@ async function bench(root = directories()): Promise<Bench> {
     clock,
     inRuntime,
     gone,
+    reports: () => reports,
     plugin: async (devices, over, name = resource) => {
       const plugin = await startDevicePlugin(
         join(root, "device-plugins"),
@@ -380,4 +384,27 @@ test("a plug-in that registers again takes the place of its predecessor", async 
   await first.register();
   first.list([device("d"), device("e"), device("f")]);
   await eventually(() => manager.capacity().allocatable[resource] === 3);
+});
+
+test("a plug-in whose devices come and go without a pause is reported once a second", async () => {
+  const { manager, clock, plugin, reports } = await bench();
+  const gadgets = await plugin([device("a")]);
+  expect(reports()).toBe(1);
+  const unhealthy = [device("a", "Unhealthy")];
+  for (let round = 0; round < 20; round++) {
+    gadgets.list([device("a"), device("b")]);
+    gadgets.list(unhealthy);
+  }
+  const state = (): unknown => manager.capacity().capacity[resource];
+  gadgets.list([device("a"), device("b"), device("c")]);
+  await eventually(() => state() === 3);
+  expect(reports()).toBe(1);
+  clock.advance(1000);
+  expect(reports()).toBe(2);
+  clock.advance(10_000);
+  expect(reports()).toBe(2);
+  // After a quiet time at once.
+  gadgets.list(unhealthy);
+  await eventually(() => reports() === 3);
+  expect(manager.capacity().allocatable[resource]).toBe(0);
 });
