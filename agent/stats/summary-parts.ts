@@ -147,3 +147,17 @@ export function processCount(
     ? undefined
     : { process_count: counts.reduce((sum, each) => sum + each, 0) };
 }
+
+/** Rlimit of the machine. */
+export async function processLimits(at: string): Promise<object> {
+  const [ids, threads, load] = await Promise.all([
+    readFile("/proc/sys/kernel/pid_max", "utf8"),
+    readFile("/proc/sys/kernel/threads-max", "utf8"),
+    readFile("/proc/loadavg", "utf8"),
+  ]);
+  return {
+    time: at,
+    maxpid: Math.min(Number(ids), Number(threads)),
+    curproc: Number(/ \d+\/(\d+)/.exec(load)?.[1] ?? 0),
+  };
+}

@@ -17,6 +17,7 @@ import {
   machineSwap,
   network,
   nodeSwap,
+  processLimits,
   processCount,
   usageOn,
   type FsStats,
@@ -202,6 +203,9 @@ export class StatsSummary {
       values.reduce<number>((total, value) => total + (value ?? 0), 0);
     const { uid } = pod.metadata;
     const whole = figures.find((each) => each.container === "" && !each.image);
+    const workingSetBytes = sum(
+      containers.map((container) => container.memory.workingSetBytes),
+    );
     const details = onlyCpuAndMemory
       ? {}
       : await this.#details(pod, containers, figures, { at, rootFs });
@@ -218,12 +222,11 @@ export class StatsSummary {
       },
       memory: {
         time: at,
+        ...available(whole, workingSetBytes),
         usageBytes: sum(
           containers.map((container) => container.memory.usageBytes),
         ),
-        workingSetBytes: sum(
-          containers.map((container) => container.memory.workingSetBytes),
-        ),
+        workingSetBytes,
         rssBytes: sum(containers.map((container) => container.memory.rssBytes)),
         pageFaults: sum(
           containers.map((container) => container.memory.pageFaults),
@@ -291,10 +294,13 @@ export class StatsSummary {
     const { nodeName, startedAtMs } = this.#options;
     const nowMs = Date.now();
     const at = time(nowMs);
-    const [stat, meminfo] = await Promise.all([
+    const [stat, meminfo, vmstat] = await Promise.all([
       readFile("/proc/stat", "utf8"),
       readFile("/proc/meminfo", "utf8"),
+      readFile("/proc/vmstat", "utf8"),
     ]);
+    const count = (name: string): number =>
+      Number(new RegExp(`^${name} (\\d+)$`, "m").exec(vmstat)?.[1] ?? 0);
     // user nice system idle iowait irq softirq steal
     const ticks = /^cpu +(.*)$/m.exec(stat)![1]!.split(" ").map(Number);
     const busy = ticks
@@ -315,7 +321,7 @@ export class StatsSummary {
         { ...this.#options.system, startedAtMs },
         (key, nanoseconds, atMs) => this.#rate(key, nanoseconds, atMs),
       ),
-      startTime: time(startedAtMs),
+      startTime: time(Number(/^btime (\d+)$/m.exec(stat)?.[1] ?? 0) * 1000),
       cpu: {
         time: at,
         ...(rate === undefined ? {} : { usageNanoCores: rate }),
@@ -327,6 +333,8 @@ export class StatsSummary {
         usageBytes: kilobytes("MemTotal") - kilobytes("MemFree"),
         workingSetBytes: kilobytes("MemTotal") - availableBytes,
         rssBytes: kilobytes("AnonPages"),
+        pageFaults: count("pgfault"),
+        majorPageFaults: count("pgmajfault"),
       },
       swap: nodeSwap(swap, at),
     };
@@ -338,7 +346,7 @@ export class StatsSummary {
       ...(rootFs ? { fs: rootFs } : {}),
       // Containers' layers are where the images are.
       runtime: imageFs ? { imageFs, containerFs: imageFs } : {},
-      rlimit: await processes(at),
+      rlimit: await processLimits(at),
     };
   }
 }
@@ -367,16 +375,15 @@ function memory(stats: ContainerStats, limited: boolean): MemoryStats {
   return result;
 }
 
-async function processes(at: string): Promise<object> {
-  const [limit, load] = await Promise.all([
-    readFile("/proc/sys/kernel/pid_max", "utf8"),
-    readFile("/proc/loadavg", "utf8"),
-  ]);
-  return {
-    time: at,
-    maxpid: Number(limit),
-    curproc: Number(/ \d+\/(\d+)/.exec(load)?.[1] ?? 0),
-  };
+/** Of a pod whose cgroup has a limit of memory. */
+function available(
+  whole: ContainerFigures | undefined,
+  workingSetBytes: number,
+): Pick<MemoryStats, "availableBytes"> {
+  const limit = whole?.specMemoryBytes ?? 0;
+  return limit === 0
+    ? {}
+    : { availableBytes: Math.max(0, limit - workingSetBytes) };
 }
 
 function time(epochMs: number): string {

@@ -160,6 +160,7 @@ describe("a whole summary", () => {
       asked.figures++;
       return Promise.resolve([
         figuresOf({ id: "/", pod: "", namespace: "" }),
+        figuresOf({ specMemoryBytes: 1000 }),
         figuresOf({ image: "pause", interfaces: [oneInterface("eth0", 7)] }),
       ]);
     },
@@ -173,11 +174,24 @@ describe("a whole summary", () => {
   });
 
   test("in full", async () => {
+    const stat = fs.readFileSync("/proc/stat", "utf8");
+    const bootedAt = new Date(Number(/btime (\d+)/.exec(stat)![1]) * 1000);
+    const mostProcesses = Math.min(
+      ...["pid_max", "threads-max"].map((name) =>
+        Number(fs.readFileSync(`/proc/sys/kernel/${name}`, "utf8")),
+      ),
+    );
     const found = await summary.summary(false);
     expect(found).toMatchObject({
       node: {
         swap: { time: expect.any(String) as unknown },
         fs: { capacityBytes: expect.any(Number) as unknown },
+        startTime: `${bootedAt.toISOString().slice(0, 19)}Z`,
+        memory: {
+          pageFaults: expect.any(Number) as unknown,
+          majorPageFaults: expect.any(Number) as unknown,
+        },
+        rlimit: { maxpid: mostProcesses },
         runtime: { imageFs: { usedBytes: 5 }, containerFs: { usedBytes: 5 } },
       },
       pods: [
@@ -186,6 +200,7 @@ describe("a whole summary", () => {
             { rootfs: { usedBytes: 3 }, logs: { usedBytes: 4 }, swap: {} },
             { memory: { availableBytes: 0 } },
           ],
+          memory: { availableBytes: 1000 },
           network: { name: "eth0", rxBytes: 7 },
           // Its /etc/hosts and a termination message count too.
           "ephemeral-storage": {
