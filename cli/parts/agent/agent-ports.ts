@@ -52,6 +52,8 @@ export interface AgentPortOptions {
   readonly certificateMetrics?: CertificateMetrics;
   /** What only the composition knows: directories of logs and the like. */
   readonly config?: Partial<AgentConfig>;
+  /** The socket of the runtime in use. */
+  readonly runtimeEndpoint?: string;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the certificate that the agent makes for itself where none is given. */
@@ -184,6 +186,7 @@ export async function openAgentPorts(
         shownConfiguration({
           ...{ values, settings: view.config() },
           address: addresses.address,
+          runtimeEndpoint: options.runtimeEndpoint,
           inCluster: cluster !== undefined,
         }),
     },

@@ -151,7 +151,10 @@ export async function startAgentPart(
         ? { validatePodSpec: options.validatePodSpec }
         : {}),
     });
-    server = await openAgentPorts(options, agent);
+    server = await openAgentPorts(
+      { ...options, runtimeEndpoint: chosen.endpoint },
+      agent,
+    );
     await agent.start();
   } catch (error) {
     gathering?.stop();

@@ -3,12 +3,16 @@ import { agentOptions } from "../../options/agent.ts";
 import { effectiveConfiguration } from "../../options/kubelet-configuration/effective-configuration.ts";
 import type { OptionValues } from "../../options/parse.ts";
 
+const samplingRate = "tracing-sampling-rate-per-million";
+
 interface ShownOptions {
   readonly values: OptionValues;
   /** The agent's own. */
   readonly settings: object;
   /** That the port listens on. */
   readonly address: string;
+  /** The runtime's socket, however it was chosen. */
+  readonly runtimeEndpoint: string | undefined;
   /** The cluster's own authentication and authorization hold, whatever the options say. */
   readonly inCluster: boolean;
 }
@@ -17,12 +21,16 @@ export function shownConfiguration({
   values,
   settings,
   address,
+  runtimeEndpoint,
   inCluster,
 }: ShownOptions): object {
   const shown = effectiveConfiguration(values, agentOptions);
+  if (runtimeEndpoint) shown["containerRuntimeEndpoint"] = runtimeEndpoint;
   // Not given, the runtime is found, or a private one.
-  if (!values.isSet("container-runtime-endpoint"))
+  else if (!values.isSet("container-runtime-endpoint"))
     delete shown["containerRuntimeEndpoint"];
+  if (!values.isSet("tracing-endpoint") && !values.isSet(samplingRate))
+    delete shown["tracing"];
   const all = {
     ...shown,
     // Its default only warns: a client that writes back what it read does not ask for the refusal.

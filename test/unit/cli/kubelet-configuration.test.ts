@@ -142,12 +142,14 @@ logging: {verbosity: 3}
   const shown = (inCluster: boolean) =>
     shownConfiguration({
       ...{ values, inCluster, address: "127.0.0.1" },
+      runtimeEndpoint: "unix:///run/found.sock",
       settings: { kind: "KubeletConfiguration", maxPods: 11 },
     });
   expect(shown(false)).toMatchObject({
     kind: "KubeletConfiguration",
     maxPods: 11,
     address: "127.0.0.1",
+    containerRuntimeEndpoint: "unix:///run/found.sock",
     healthzPort: 10248,
     syncFrequency: "1m0s",
     imageMaximumGCAge: "1m30s",
@@ -171,6 +173,7 @@ logging: {verbosity: 3}
     logging: { verbosity: 3, flushFrequency: "5s" },
   });
   expect(JSON.stringify(shown(false))).not.toContain("secret");
+  expect(shown(false)).not.toHaveProperty("tracing");
   expect(shown(true)).toMatchObject({
     authentication: {
       anonymous: { enabled: false },
@@ -183,7 +186,10 @@ logging: {verbosity: 3}
 test("in a cluster the port is closed, whatever the options say", async () => {
   const values = await read({});
   const shown = (inCluster: boolean) =>
-    shownConfiguration({ values, inCluster, address: "::", settings: {} });
+    shownConfiguration({
+      ...{ values, inCluster, address: "::", settings: {} },
+      runtimeEndpoint: undefined,
+    });
   expect(shown(false)).toMatchObject({
     authentication: { anonymous: { enabled: true } },
     authorization: { mode: "AlwaysAllow" },
@@ -311,6 +317,11 @@ test.each([
   [
     "logging: {options: {text: {splitStream: true}}}",
     /logging.options.text.splitStream: Forbidden: Feature LoggingAlphaOptions/,
+  ],
+  ["userNamespaces: {}", /:3: userNamespaces: unknown field/],
+  [
+    'registerWithTaints: [{key: a, effect: NoSchedule, timeAdded: "2026-01-01T00:00:00Z"}]',
+    /registerWithTaints: taint.TimeAdded is not nil/,
   ],
   [
     "logging: {options: {xml: {}, json: {size: 1}}}",
