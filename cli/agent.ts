@@ -30,7 +30,7 @@ export async function readAgentOptions(
   values.refuseUnbuilt();
   const read = await readKubeletConfiguration(values, agentOptions);
   if (!read) return { values, withoutEffect: values.withoutEffect() };
-  const merged = values.withFile(
+  const merged = withGatesOfBoth(values, read.values).withFile(
     new Map([
       ...(values.optionalText("config") ? defaultsWithFile : []),
       ...read.values,
@@ -40,6 +40,26 @@ export async function readAgentOptions(
     values: merged,
     withoutEffect: [...merged.withoutEffect(), ...read.withoutEffect],
   };
+}
+
+/** Of gates alone those of the file stay beside those of flags, which win one by one, as at the reference. */
+function withGatesOfBoth(
+  values: OptionValues,
+  file: ReadonlyMap<string, OptionValue>,
+): OptionValues {
+  const ofFile = file.get("feature-gates");
+  if (!ofFile || !values.isSet("feature-gates")) return values;
+  return values.under(
+    new Map([
+      [
+        "feature-gates",
+        {
+          ...(ofFile as Readonly<Record<string, string>>),
+          ...values.map("feature-gates"),
+        },
+      ],
+    ]),
+  );
 }
 
 export async function runAgent(

@@ -30,15 +30,17 @@ export function optionsByField(
   );
 }
 
+/** Whether fields that are known lie below a path. */
+export const isSection = (path: string, known: Iterable<string>): boolean =>
+  path === "" || [...known].some((field) => field.startsWith(`${path}.`));
+
 function flatten(
   value: unknown,
   known: ReadonlySet<string>,
   path: string,
   out: Map<string, unknown>,
 ): void {
-  const isSection = (): boolean =>
-    path === "" || [...known].some((field) => field.startsWith(`${path}.`));
-  if (known.has(path) || !isMap(value) || !isSection()) {
+  if (known.has(path) || !isMap(value) || !isSection(path, known)) {
     out.set(path, value);
     return;
   }
@@ -95,8 +97,10 @@ export function mergeFields(
   const byField = optionsByField(table);
   const merged = new Map(base);
   for (const [path, field] of dropIn) {
-    if (field.value === null) merged.delete(path);
-    else if (isMap(field.value))
+    if (field.value === null) {
+      for (const each of merged.keys())
+        if (each === path || each.startsWith(`${path}.`)) merged.delete(each);
+    } else if (isMap(field.value))
       merged.set(path, {
         ...field,
         value: mergeMaps(

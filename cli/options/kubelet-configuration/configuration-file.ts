@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap } from "./configuration-document.ts";
 import {
+  isSection,
   optionsByField,
   type ConfigurationFields,
 } from "./configuration-fields.ts";
@@ -159,6 +160,7 @@ export function settingsOf(
   table: OptionTable,
 ): ConfigurationFile {
   const byField = optionsByField(table);
+  const known = [...byField.keys(), ...Object.keys(kubeletFields)];
   const values = new Map<string, OptionValue>();
   const withoutEffect: string[] = [];
   const problems: string[] = [];
@@ -169,6 +171,7 @@ export function settingsOf(
     const spec = byField.get(path);
     const field = kubeletFields[path];
     if (!spec && !field) {
+      if (value === null && isSection(path, known)) continue;
       problem(`${path}: unknown field`);
       continue;
     }

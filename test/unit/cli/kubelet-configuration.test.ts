@@ -68,6 +68,35 @@ test("maps are merged by key, lists replaced, and null takes a field back", asyn
   expect(values.number("max-pods")).toBe(110);
 });
 
+test("gates of flags, drop-ins and the file are put together; other maps of flags replace the file's", async () => {
+  const values = await read(
+    {
+      "kubelet.yaml": `${head}featureGates: {NodeLogQuery: true, QOSReserved: true}\nsystemReserved: {cpu: 1, memory: 1Gi}\n`,
+      "conf.d/1.conf": `${head}featureGates: {ImageVolume: true}\n`,
+    },
+    "--feature-gates=QOSReserved=false,MemoryQoS=true",
+    "--system-reserved=cpu=2",
+  );
+  expect(values.map("feature-gates")).toEqual({
+    NodeLogQuery: "true",
+    QOSReserved: "false",
+    ImageVolume: "true",
+    MemoryQoS: "true",
+  });
+  expect(values.map("system-reserved")).toEqual({ cpu: "2" });
+});
+
+test("a section that is null is none, and takes back what was said", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}memorySwap: null\nlogging: {verbosity: 7, format: json}\nauthentication: {webhook: {cacheTTL: 5s}}\n`,
+    "conf.d/1.conf": `${head}logging: null\nauthentication: {webhook: null}\n`,
+  });
+  expect(values.number("v")).toBe(0);
+  expect(values.text("logging-format")).toBe("text");
+  expect(values.number("authentication-token-webhook-cache-ttl")).toBe(120_000);
+  expect(values.text("swap-behavior")).toBe("NoSwap");
+});
+
 test("a drop-in's thresholds are merged with the defaults when no file says any", async () => {
   const values = await read({
     "conf.d/1.conf": `${head}evictionHard: {memory.available: 2Gi}\n`,
