@@ -135,6 +135,7 @@ function wireGround(options: AgentOptions): Ground {
       logger,
       component: "kubelet",
       host: nodeName,
+      rateLimit: { perSecond: settings.eventQps, burst: settings.eventBurst },
     });
   const node: KubeObject = {
     apiVersion: "v1",

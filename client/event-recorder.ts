@@ -33,6 +33,8 @@ interface EventRecorderOptions {
   component: string;
   /** The node's name, for a recorder on a node. */
   host?: string;
+  /** Most requests: `burst` at once, then as many a second; those above it wait. Absent or 0 a second: no limit. */
+  rateLimit?: { perSecond: number; burst: number };
 }
 
 /** The object itself (with apiVersion and kind set), or a reference when only that is known or a fieldPath is meant. */
@@ -85,7 +87,17 @@ export class EventRecorder {
   #sending: Promise<void> | undefined;
   #dropped = 0;
 
-  constructor(private readonly options: EventRecorderOptions) {}
+  readonly #rate: TokenBucket | undefined;
+
+  constructor(private readonly options: EventRecorderOptions) {
+    const { clock, rateLimit } = options;
+    if (rateLimit && rateLimit.perSecond > 0)
+      this.#rate = new TokenBucket(
+        clock,
+        rateLimit.perSecond,
+        Math.max(1, rateLimit.burst),
+      );
+  }
 
   /** Events dropped because too many waited. */
   get dropped(): number {
@@ -161,6 +173,8 @@ export class EventRecorder {
     const combined = this.#combine(event);
     if (!this.#withinRate(event)) return;
     for (let attempt = 1; attempt <= sendAttempts; attempt++) {
+      const waitMs = this.#rate?.reserve() ?? 0;
+      if (waitMs > 0) await sleep(clock, waitMs, this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
       try {
         return await this.#write(event, combined);

@@ -12,7 +12,7 @@ const pod = {
   metadata: { name: "p", namespace: "n", uid: "u", resourceVersion: "7" },
 } as Pod;
 
-function setUp() {
+function setUp(rateLimit?: { perSecond: number; burst: number }) {
   const clock = new FakeClock();
   const api = new MemoryApi(clock);
   const recorder = new EventRecorder({
@@ -21,6 +21,7 @@ function setUp() {
     logger: silent,
     component: "test",
     host: "h",
+    ...(rateLimit ? { rateLimit } : {}),
   });
   return { clock, api, recorder, all: () => api.all<Event>(events) };
 }
@@ -53,6 +54,41 @@ test("an event says who, what and when", async () => {
       lastTimestamp: "2025-01-01T00:00:00Z",
     },
   ]);
+});
+
+test("above the rate events wait, and none is lost; 0 a second is no limit", async () => {
+  const record = (recorder: EventRecorder): void => {
+    for (let n = 0; n < 10; n++)
+      recorder.event(
+        { ...pod, metadata: { ...pod.metadata, name: `p${n}`, uid: `u${n}` } },
+        "Normal",
+        "Started",
+        "It started",
+      );
+  };
+  const limited = setUp({ perSecond: 2, burst: 3 });
+  record(limited.recorder);
+  await limited.clock.advanceAsync(0);
+  expect(limited.all()).toHaveLength(3);
+  await limited.clock.advanceAsync(999);
+  expect(limited.all()).toHaveLength(4);
+  await limited.clock.advanceAsync(1);
+  expect(limited.all()).toHaveLength(5);
+  await limited.clock.advanceAsync(2500);
+  await limited.recorder.flush();
+  expect(limited.all()).toHaveLength(10);
+
+  const unlimited = setUp({ perSecond: 0, burst: 0 });
+  record(unlimited.recorder);
+  await unlimited.recorder.flush();
+  expect(unlimited.all()).toHaveLength(10);
+
+  const stopped = setUp({ perSecond: 1, burst: 1 });
+  record(stopped.recorder);
+  await stopped.clock.advanceAsync(0);
+  stopped.recorder.stop();
+  await stopped.recorder.flush();
+  expect(stopped.all()).toHaveLength(1);
 });
 
 test("the same again raises the count, also after the event was deleted", async () => {
