@@ -4,7 +4,7 @@ import type { Container, VolumeMount } from "../../api/types/core-v1.ts";
 import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import { expandStrictly } from "../pods/shape/expansion.ts";
 import { recursiveReadOnly } from "../pods/shape/recursive-read-only.ts";
-import { remoteUsage } from "./files/remote-usage.ts";
+import { ensureAnswer } from "./files/remote-usage.ts";
 import { mountSubPath } from "./files/sub-path.ts";
 import type { MountedVolume } from "./volume-plugin.ts";
 
@@ -44,8 +44,8 @@ export async function mountsOf(
     const target = join(subPaths, mount.name, container.name, String(index));
     if (subPath) checkSubPath(subPath);
     // A sub-path is opened by this process, which a server that is gone must not hold up.
-    if (subPath && isAnothers(volume))
-      await remoteUsage(volume.path).catch((error: unknown) => {
+    if (subPath)
+      await ensureAnswer(volume.path).catch((error: unknown) => {
         throw new Error(
           `the file system of volume "${mount.name}" does not answer`,
           { cause: error },
@@ -74,11 +74,6 @@ export async function mountsOf(
     });
   }
   return mounts;
-}
-
-/** Its files may be another machine's, or a driver's. */
-function isAnothers({ usage }: MountedVolume): boolean {
-  return usage === "remote-file-system" || typeof usage === "function";
 }
 
 /** With the reference's texts: what was expanded has not been checked before. */

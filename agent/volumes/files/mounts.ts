@@ -108,13 +108,17 @@ export async function mountLines(): Promise<string[]> {
 }
 
 function mountPoint(line: string): MountPoint[] {
-  const fields = line.split(" ");
-  const [device, field] = [fields[2], fields[4]];
-  if (device === undefined || field === undefined) return [];
-  const target = field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
+  const device = line.split(" ", 3)[2];
+  if (device === undefined) return [];
+  return [{ device, target: mountTarget(line) }];
+}
+
+/** Of one of mountLines(). */
+export function mountTarget(line: string): string {
+  const field = line.split(" ", 5)[4] ?? "";
+  return field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   );
-  return [{ device, target }];
 }
 
 /** A path as the kernel writes it in mountinfo. */

@@ -1,12 +1,27 @@
-// What a file system has and uses whose server may be gone: a call that it never answers would hold one of this process's few
-// threads for good, so a program of its own makes it, which can be ended.
+// File systems whose server may be gone: a call that it never answers would hold one of this process's few threads for good,
+// so a program of its own makes it, which can be ended.
 import { execFile } from "node:child_process";
 import type { VolumeUsage } from "../volume-plugin.ts";
+import { mountLines, mountTarget } from "./mounts.ts";
 
 const patienceMs = 5000;
 const fields = ["%a", "%b", "%f", "%S", "%c", "%d"];
 
-/** Rejects when the file system does not answer. */
+/** Types of file systems that another machine, or another process of this one, serves. */
+const served =
+  / - (?:nfs4?|cifs|smb3|fuse\S*|ceph|9p|glusterfs|lustre|afs|gpfs|autofs) /;
+
+/** Rejects when the path is on a file system of such a type that does not answer; others are not asked. */
+export async function ensureAnswer(path: string): Promise<void> {
+  const mounts = (await mountLines()).filter((line) => served.test(line));
+  const above = mounts.some((line) => {
+    const target = mountTarget(line);
+    return path === target || path.startsWith(`${target}/`);
+  });
+  if (above) await remoteUsage(path);
+}
+
+/** What it has and uses. Rejects when the file system does not answer. */
 export function remoteUsage(path: string): Promise<VolumeUsage> {
   return new Promise((resolve, reject) => {
     let isOver = false;

@@ -3,6 +3,7 @@
 import { open, stat } from "node:fs/promises";
 import { constants, type Stats } from "node:fs";
 import { makeDirectory } from "../../../cri/directories.ts";
+import { ensureAnswer } from "../files/remote-usage.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 
 export const hostPathPlugin: VolumePlugin = {
@@ -10,6 +11,7 @@ export const hostPathPlugin: VolumePlugin = {
   serves: ["pod", "persistent"],
   async mount({ source, persistentVolume }) {
     const { path, type = "" } = source.hostPath!;
+    if (type || persistentVolume) await ensureAnswer(path);
     await checkHostPath(path, type);
     if (persistentVolume && !type) await makeDirectory(path);
     return { path, readOnly: false };

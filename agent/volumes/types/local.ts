@@ -7,6 +7,7 @@ import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
 import { mountPoints, mountsBelow, unmount } from "../files/mounts.ts";
+import { ensureAnswer } from "../files/remote-usage.ts";
 import { bindVolume } from "../files/volume-directory.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import type { LocalPathDirectories } from "../local-path/local-path-directories.ts";
@@ -30,6 +31,7 @@ export function localPlugin(
     async mount({ pod, source, persistentVolume }) {
       const { path, fsType } = source.local!;
       if (builtIn.owns(path)) await builtIn.make(path);
+      else await ensureAnswer(path);
       const found = await stat(path);
       const isDevice = found.isBlockDevice();
       if (persistentVolume?.spec?.volumeMode === "Block") {

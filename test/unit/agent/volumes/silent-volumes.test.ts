@@ -2,11 +2,15 @@
 // has four threads for calls of file systems, so each of these tests would stop all others if one of them waited.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import type { Pod } from "../../../../api/types/core-v1.ts";
+import type {
+  HostPathVolumeSource,
+  Pod,
+} from "../../../../api/types/core-v1.ts";
 import { mountsOf } from "../../../../agent/volumes/container-mounts.ts";
 import { directoryUsage } from "../../../../agent/volumes/files/directory-usage.ts";
 import { remoteUsage } from "../../../../agent/volumes/files/remote-usage.ts";
 import { propagatedMounts } from "../../../../agent/volumes/propagated-mounts.ts";
+import { hostPathPlugin } from "../../../../agent/volumes/types/host-path.ts";
 import type { MountedVolume } from "../../../../agent/volumes/volume-plugin.ts";
 import {
   fileSystemUsage,
@@ -118,6 +122,30 @@ test("a sub-path of it is refused, one of a volume that answers is not", async (
   await expect(mounts(directories())).rejects.toThrow(
     "failed to prepare subPath",
   );
+}, 30_000);
+
+test("a path of the node on it is refused, others are looked at as ever", async () => {
+  const place = silentDirectory();
+  const mount = (hostPath: HostPathVolumeSource): Promise<unknown> =>
+    hostPathPlugin.mount({
+      ...{ pod: mounting(), name: "v", source: { hostPath } },
+    });
+  await Promise.all(
+    Array.from({ length: threads + 1 }, () =>
+      expect(
+        mount({ path: path.join(place, "below"), type: "Directory" }),
+      ).rejects.toThrow("does not answer"),
+    ),
+  );
+  const here = directories();
+  expect(await mount({ path: here, type: "Directory" })).toMatchObject({
+    path: here,
+  });
+  await expect(mount({ path: here, type: "File" })).rejects.toThrow(
+    "is not a file",
+  );
+  // Not looked at at all: the runtime mounts it.
+  expect(await mount({ path: place })).toMatchObject({ path: place });
 }, 30_000);
 
 test("while one volume hangs others are read, and it is not asked again", async () => {
