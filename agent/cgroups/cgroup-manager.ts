@@ -89,14 +89,14 @@ export class CgroupManager {
   }
 
   /**
-   * Sets limits of a cgroup that is there.
+   * Sets limits of a cgroup that is there; the controllers for them are handed down to it first, as far as they can be.
    * @throws Error when it is not
    */
   async limit(path: string, limits: CgroupLimits): Promise<void> {
     const place = this.#names.place(path);
     if (!(await this.#driver.exists(place)))
       throw new Error(`cgroup ${path} does not exist`);
-    await this.#driver.update(place, limits);
+    await this.#driver.create(place, limits);
   }
 
   /** The cgroup of all pods, below the mount of the cgroups. */

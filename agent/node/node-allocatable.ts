@@ -9,6 +9,7 @@ import {
   quantityValue,
 } from "../../api/quantity.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isGateOn } from "../config/feature-gates.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import type { MachineCapacity } from "./machine.ts";
 import { cpuShares } from "../resources/linux-resources.ts";
@@ -95,7 +96,11 @@ export class NodeAllocatable {
     );
     if (!compressible && !config.enforceNodeAllocatable.includes(key)) return;
     const name = key === "system-reserved" ? "system" : "kube";
-    const limits = daemonLimits(reserved, compressible);
+    const limits = daemonLimits(
+      reserved,
+      compressible,
+      isGateOn(config, "MemoryQoS"),
+    );
     try {
       await cgroups.limit(path, limits);
     } catch (error) {
@@ -138,17 +143,22 @@ export function podsLimits(
   };
 }
 
+/** @param memoryMin whether what is reserved is kept from reclaim, too; version 2 of cgroups alone has it */
 export function daemonLimits(
   reserved: Reserved,
   compressible: boolean,
+  memoryMin: boolean,
 ): CgroupLimits {
   const { cpu, memory, pid } = reserved;
+  const memoryBytes =
+    memory && !compressible ? quantityValue(parseQuantity(memory)) : undefined;
   return {
     ...(cpu
       ? { cpuShares: cpuShares(quantityMilliValue(parseQuantity(cpu))) }
       : {}),
-    ...(memory && !compressible
-      ? { memoryLimitBytes: quantityValue(parseQuantity(memory)) }
+    ...(memoryBytes === undefined ? {} : { memoryLimitBytes: memoryBytes }),
+    ...(memoryBytes !== undefined && memoryMin
+      ? { memoryMinBytes: memoryBytes }
       : {}),
     ...(pid && !compressible
       ? { maxPids: quantityValue(parseQuantity(pid)) }

@@ -46,12 +46,17 @@ test("pods have the capacity less what is reserved", () => {
 
 test("daemons have what is reserved for them, or its CPU alone", () => {
   const reserved = { cpu: "250m", memory: "1Gi", pid: "50" };
-  expect(daemonLimits(reserved, false)).toEqual({
+  const whole = {
     cpuShares: 256,
     memoryLimitBytes: gibibyte,
     maxPids: 50,
+  };
+  expect(daemonLimits(reserved, false, false)).toEqual(whole);
+  expect(daemonLimits(reserved, false, true)).toEqual({
+    ...whole,
+    memoryMinBytes: gibibyte,
   });
-  expect(daemonLimits(reserved, true)).toEqual({ cpuShares: 256 });
+  expect(daemonLimits(reserved, true, true)).toEqual({ cpuShares: 256 });
 });
 
 interface Started {
@@ -135,8 +140,22 @@ test("the system's cgroup is held to its share, and one that is missing fails th
     systemReservedCgroup: "/system",
     enforceNodeAllocatable: ["pods", "system-reserved"],
   };
-  const { read } = await start(settings, { "system/memory.current": "1" });
-  expect(await read("system/memory.max")).toBe(String(gibibyte));
+  const slice = "system/daemons";
+  const { read } = await start(
+    {
+      ...settings,
+      systemReservedCgroup: `/${slice}`,
+      featureGates: { MemoryQoS: true },
+    },
+    {
+      [`${slice}/memory.current`]: "1",
+      "system/cgroup.controllers": "memory\n",
+    },
+  );
+  expect(await read(`${slice}/memory.max`)).toBe(String(gibibyte));
+  expect(await read(`${slice}/memory.min`)).toBe(String(gibibyte));
+  // Without the controller the kernel would have no file to write to.
+  expect(await read("system/cgroup.subtree_control")).toBe("+memory");
   await expect(start(settings)).rejects.toThrow(
     'Failed to enforce System Reserved Cgroup Limits on "/system": cgroup /system does not exist',
   );
