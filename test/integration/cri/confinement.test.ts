@@ -45,7 +45,7 @@ describe.each(runtimeKinds)("%s", (kind) => {
       const log = path.join(sandbox.logDirectory, "main.log");
       const lines = await eventually(() => {
         const text = fs.readFileSync(log, "utf8");
-        return / END\n$/.test(text) && text.trimEnd().split("\n");
+        return / END\n$/.test(text) ? text.trimEnd().split("\n") : undefined;
       });
       return lines
         .slice(0, -1)

@@ -366,7 +366,12 @@ test("what is read and written back asks for nothing that was not asked for", as
   const shown = async (body: string): Promise<object> =>
     shownConfiguration({
       values: await read({ "kubelet.yaml": `${head}${body}` }),
-      ...{ inCluster: false, address: "::", settings: {} },
+      ...{
+        inCluster: false,
+        address: "::",
+        settings: {},
+        runtimeEndpoint: undefined,
+      },
     });
   // By default cgroup v1 is warned of; true would refuse the next start on it.
   expect(await shown("")).toMatchObject({ failCgroupV1: false });
