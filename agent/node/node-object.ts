@@ -227,7 +227,12 @@ function capacityList({
       : config.maxPods;
   const list: Record<string, string> = {
     cpu: String(capacity.cpus),
-    "ephemeral-storage": `${Math.floor(capacity.storageBytes / 1024)}Ki`,
+    // Without isolation no pod may ask for a share of it, as at the reference.
+    ...(config.localStorageCapacityIsolation
+      ? {
+          "ephemeral-storage": `${Math.floor(capacity.storageBytes / 1024)}Ki`,
+        }
+      : {}),
     memory: `${Math.floor(capacity.memoryBytes / 1024)}Ki`,
     pods: String(pods),
   };
@@ -272,9 +277,14 @@ function allocatable(
     0,
   );
   list.memory = `${Math.floor((bytes("memory", facts.capacity.memoryBytes, "memory.available") - hugepages) / 1024)}Ki`;
-  list["ephemeral-storage"] = String(
-    bytes("ephemeral-storage", facts.capacity.storageBytes, "nodefs.available"),
-  );
+  if (config.localStorageCapacityIsolation)
+    list["ephemeral-storage"] = String(
+      bytes(
+        "ephemeral-storage",
+        facts.capacity.storageBytes,
+        "nodefs.available",
+      ),
+    );
   for (const [name, count] of Object.entries(facts.devices.allocatable))
     list[name] = String(count);
   return list;
