@@ -16,6 +16,8 @@ export interface AgentConfig {
   nodeName: string;
   /** Addresses of this node, the first is the primary one; empty: found from the interfaces. */
   nodeIPs: readonly string[];
+  /** Of the address that is found; undefined: IPv4's goes first, or that of the pods' first range. */
+  preferredFamily: "IPv4" | "IPv6" | undefined;
   /** Ranges of pods' addresses: none of them is one of the node. */
   podRanges: readonly string[];
   /** Whether a Node without ranges is given `podRanges`: no controller has given it others. */
@@ -163,6 +165,7 @@ export interface AgentConfig {
 
 const defaults: Omit<AgentConfig, "nodeName"> = {
   nodeIPs: [],
+  preferredFamily: undefined,
   podRanges: [],
   registerPodRanges: false,
   hostname: "",

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
 import { hostInterfaces } from "./host-interfaces.ts";
 
+type IpFamily = "IPv4" | "IPv6";
+
 export interface MachineCapacity {
   cpus: number;
   memoryBytes: number;
@@ -102,6 +104,7 @@ export function machineArchitecture(): string {
  */
 export async function primaryAddresses(
   podRanges: readonly string[],
+  preferred?: IpFamily,
 ): Promise<string[]> {
   const routes = await readFile("/proc/net/route", "utf8").catch(() => "");
   const defaults = routes
@@ -110,14 +113,15 @@ export async function primaryAddresses(
     .map((text) => text.split("\t"))
     .filter(([, destination]) => destination === "00000000")
     .map(([name]) => name!);
-  return choosePrimary(defaults, hostInterfaces(), podRanges);
+  return choosePrimary(defaults, hostInterfaces(), podRanges, preferred);
 }
 
-/** `defaults`: names of the interfaces with a default route. */
+/** `defaults`: names of the interfaces with a default route. @param preferred whose address goes first, where there is one */
 export function choosePrimary(
   defaults: readonly string[],
   interfaces: NodeJS.Dict<readonly NetworkInterfaceInfo[]>,
   podRanges: readonly string[],
+  preferred?: IpFamily,
 ): string[] {
   const ofPods = new BlockList();
   for (const range of podRanges) {
@@ -125,7 +129,7 @@ export function choosePrimary(
     ofPods.addSubnet(base, Number(bits), isIPv6(base) ? "ipv6" : "ipv4");
   }
   const order = [...defaults, ...Object.keys(interfaces)];
-  const first = (family: "IPv4" | "IPv6"): string[] => {
+  const first = (family: IpFamily): string[] => {
     for (const name of order) {
       const found = interfaces[name]?.find(
         (address) =>
@@ -140,13 +144,18 @@ export function choosePrimary(
   };
   const families = [
     ...new Set(
-      podRanges.map((range) => (range.includes(":") ? "IPv6" : "IPv4")),
+      podRanges.map((range): IpFamily =>
+        range.includes(":") ? "IPv6" : "IPv4",
+      ),
     ),
-  ] as const;
+  ];
   if (families.length > 1) {
-    const both = families.flatMap(first);
+    const both = families
+      .sort((a, b) => Number(b === preferred) - Number(a === preferred))
+      .flatMap(first);
     return both.length > 0 ? both : ["127.0.0.1"];
   }
-  const [one] = [...first("IPv4"), ...first("IPv6")];
+  const order4 = [...first("IPv4"), ...first("IPv6")];
+  const [one] = preferred ? [...first(preferred), ...order4] : order4;
   return [one ?? "127.0.0.1"];
 }

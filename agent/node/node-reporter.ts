@@ -162,7 +162,10 @@ export class NodeReporter {
   async start(): Promise<void> {
     const { client, config } = this.#options;
     if (config.nodeIPs.length === 0)
-      this.#addresses = await primaryAddresses(this.#podRanges());
+      this.#addresses = await primaryAddresses(
+        this.#podRanges(),
+        config.preferredFamily,
+      );
     this.#options.events.node("Normal", "Starting", "Starting kubelet.");
     if (client && config.registerNode) {
       this.#register(client, 0);
@@ -280,7 +283,10 @@ export class NodeReporter {
     if (await this.#runtime.look())
       for (const listener of this.#onRuntimeRecovered) listener();
     if (config.nodeIPs.length === 0)
-      this.#addresses = await primaryAddresses(this.#podRanges());
+      this.#addresses = await primaryAddresses(
+        this.#podRanges(),
+        config.preferredFamily,
+      );
     if (!client || !this.#node || this.#stopped) return;
     const [capacity, info] = await Promise.all([
       machineCapacity(config.rootDirectory),

@@ -44,6 +44,11 @@ export const isNodeAddress: Check = (value) => {
   const problem = areAddresses(value);
   if (problem !== undefined) return problem;
   const families = elements(value).map(isIP);
+  if (
+    families.length > 1 &&
+    elements(value).some((text) => ["0.0.0.0", "::"].includes(text))
+  )
+    return "dual-stack node IPs cannot include '0.0.0.0' or '::'";
   return families.length > 2 || new Set(families).size < families.length
     ? "must be one address, or one of each family"
     : undefined;

@@ -67,6 +67,18 @@ function header(text: string): [string, string] {
   return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
 }
 
+/** 0.0.0.0 and :: are no addresses, but say which family is preferred. */
+function nodeAddress(
+  text: string,
+): Pick<AgentConfig, "nodeIPs" | "preferredFamily"> {
+  if (text === "0.0.0.0") return { nodeIPs: [], preferredFamily: "IPv4" };
+  if (text === "::") return { nodeIPs: [], preferredFamily: "IPv6" };
+  return {
+    nodeIPs: text.split(",").filter(Boolean),
+    preferredFamily: undefined,
+  };
+}
+
 /** Thresholds come with their operator: `<100Mi`. */
 const thresholds = (
   map: Readonly<Record<string, string>>,
@@ -101,7 +113,7 @@ export function agentConfig(
     .toLowerCase();
   return {
     nodeName,
-    nodeIPs: (values.optionalText("node-ip") ?? "").split(",").filter(Boolean),
+    ...nodeAddress(values.text("node-ip")),
     rootDirectory: values.text("root-dir"),
     resolvConf: values.text("resolv-conf"),
     manifestsDirectory: values.optionalText("pod-manifest-path"),

@@ -1,6 +1,9 @@
 // The node's address is never one of the pods': every pod's interface on the host has the gateway's address.
 import type { NetworkInterfaceInfo } from "node:os";
 import { choosePrimary } from "../../../agent/node/machine.ts";
+import { agentOptions } from "../../../cli/options/agent.ts";
+import { parseOptions } from "../../../cli/options/parse.ts";
+import { agentConfig } from "../../../cli/parts/agent/agent-config.ts";
 
 const at = (address: string): NetworkInterfaceInfo[] => [
   {
@@ -48,4 +51,34 @@ test.each<[string, string[], NodeJS.Dict<NetworkInterfaceInfo[]>, string]>([
   expect(choosePrimary(defaults, interfaces, ranges)).toEqual(
     expected.split(" "),
   );
+});
+
+test("of a preferred family, where there is one", () => {
+  const both = { a: [...at("10.0.0.1"), ...at("fd00:2::5")] };
+  const one = ["10.42.0.0/24"];
+  const chosen = (
+    preferred: "IPv4" | "IPv6" | undefined,
+    interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
+    podRanges: readonly string[],
+  ) => choosePrimary([], interfaces, podRanges, preferred);
+  expect(chosen(undefined, both, one)).toEqual(["10.0.0.1"]);
+  expect(chosen("IPv6", both, one)).toEqual(["fd00:2::5"]);
+  expect(chosen("IPv6", { a: at("10.0.0.1") }, one)).toEqual(["10.0.0.1"]);
+  expect(chosen("IPv6", both, ranges)).toEqual(["fd00:2::5", "10.0.0.1"]);
+  expect(chosen("IPv4", both, [...ranges].reverse())).toEqual([
+    "10.0.0.1",
+    "fd00:2::5",
+  ]);
+});
+
+test("--node-ip=0.0.0.0 and :: are no addresses", () => {
+  const of = (text: string) => {
+    const { nodeIPs, preferredFamily } = agentConfig(
+      parseOptions(agentOptions, [`--node-ip=${text}`]),
+    );
+    return [nodeIPs, preferredFamily];
+  };
+  expect(of("0.0.0.0")).toEqual([[], "IPv4"]);
+  expect(of("::")).toEqual([[], "IPv6"]);
+  expect(of("10.0.0.1,fd00::1")).toEqual([["10.0.0.1", "fd00::1"], undefined]);
 });

@@ -149,6 +149,11 @@ describe("parsing", () => {
       ["--node-ip=10.0.0.1,10.0.0.2"],
       /node-ip.*one of each family/,
     ],
+    [
+      agentOptions,
+      ["--node-ip=10.0.0.1,::"],
+      /node-ip.*dual-stack node IPs cannot include '0.0.0.0' or '::'/,
+    ],
     [agentOptions, ["--cluster-dns=10.0.0.1,web"], /cluster-dns.*"web"/],
     [agentOptions, ["--cluster-domain=not a domain"], /cluster-domain/],
     [agentOptions, ["--manifest-url=ftp://a/b"], /manifest-url.*URL of http/],
