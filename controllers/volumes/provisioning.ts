@@ -31,7 +31,8 @@ const provisionerAnnotations = [
   "volume.beta.kubernetes.io/storage-provisioner",
   "volume.kubernetes.io/storage-provisioner",
 ];
-const noProvisioner = "kubernetes.io/no-provisioner";
+/** Of a class whose volumes an administrator makes. */
+export const noProvisioner = "kubernetes.io/no-provisioner";
 
 interface ProvisioningContext {
   readonly client: Client;

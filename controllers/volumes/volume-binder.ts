@@ -26,6 +26,7 @@ import type { StorageClass } from "../../api/types/storage-v1.ts";
 import type { Client } from "../../client/client.ts";
 import type { EventWriter } from "../../client/event-recorder.ts";
 import { volumeCounts } from "./volume-counts.ts";
+import { VolumeOperations } from "./volume-operations.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import {
@@ -36,7 +37,11 @@ import {
 } from "../../api/objects/volumes/volume-binding.ts";
 import { Reconciler, RetryLater } from "../reconciler.ts";
 import { HostPathDirectories } from "./host-path-directories.ts";
-import { provisionVolume } from "./provisioning.ts";
+import {
+  noProvisioner,
+  provisionedBy,
+  provisionVolume,
+} from "./provisioning.ts";
 import { reclaim, withoutDeletionFinalizer } from "./reclaiming.ts";
 import { recycle, recycledVolume } from "./recycling.ts";
 import {
@@ -68,15 +73,18 @@ class VolumeBinder {
   readonly #recorder: EventWriter;
   readonly #options: ControllerContext["options"];
   readonly #hostPaths = new HostPathDirectories();
+  readonly #operations: VolumeOperations;
 
   constructor(context: ControllerContext) {
-    const { client, options } = context;
+    const { client, options, clock } = context;
+    this.#operations = new VolumeOperations(clock);
     this.#client = client;
     this.#claims = client.informer(persistentVolumeClaims);
     this.#volumes = client.informer(persistentVolumes);
-    context.metrics?.add("persistentvolume-binder", () =>
-      volumeCounts(this.#volumes.lister.list(), this.#claims.lister.list()),
-    );
+    context.metrics?.add("persistentvolume-binder", () => [
+      ...volumeCounts(this.#volumes.lister.list(), this.#claims.lister.list()),
+      ...this.#operations.families(),
+    ]);
     this.#classes = client.informer(storageClasses);
     this.#nodes = client.informer(nodes);
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
@@ -132,7 +140,10 @@ class VolumeBinder {
         "ProvisioningFailed",
         `storageclass.storage.k8s.io "${className}" not found`,
       );
-    else if (this.#options.enableDynamicProvisioning)
+    else if (this.#options.enableDynamicProvisioning) {
+      const { provisioner } = storageClass;
+      if (provisioner !== noProvisioner)
+        this.#operations.begin(key, provisioner, "provision");
       await provisionVolume(
         {
           client: this.#client,
@@ -144,7 +155,11 @@ class VolumeBinder {
         claim,
         storageClass,
         node,
-      );
+      ).catch((error: unknown) => {
+        this.#operations.fail(key);
+        throw error;
+      });
+    }
     return undefined;
   }
 
@@ -214,6 +229,7 @@ class VolumeBinder {
         : await this.#client.resource(persistentVolumeClaims).update(following);
     await this.#writeVolumeStatus(bound, { phase: "Bound" });
     await this.#writeClaimStatus(followed, boundClaimStatus(bound));
+    this.#operations.end(objectKey(claim));
   }
 
   async #reconcileVolume(name: string): Promise<void> {
@@ -245,6 +261,10 @@ class VolumeBinder {
   async #release(volume: PersistentVolume): Promise<void> {
     if (volume.status?.phase !== "Failed")
       await this.#writeVolumeStatus(volume, { phase: "Released" });
+    const { name } = volume.metadata;
+    const plugin = volume.metadata.annotations?.[provisionedBy] ?? "";
+    if (volume.spec?.persistentVolumeReclaimPolicy === "Delete")
+      this.#operations.begin(volumeKey + name, plugin, "delete");
     const recycled =
       volume.spec?.persistentVolumeReclaimPolicy === "Recycle" &&
       volume.status?.phase !== "Failed";
@@ -264,6 +284,7 @@ class VolumeBinder {
           volume,
         );
     if (!failure) return;
+    this.#operations.fail(volumeKey + name);
     const { reason, message, again } = failure;
     if (volume.status?.phase === "Failed") {
       if (again) throw new RetryLater(message);
@@ -341,6 +362,13 @@ class VolumeBinder {
             if (["", metadata.name].includes(classOf(claim)))
               queue.add(objectKey(claim));
         },
+      })
+      .watch(this.#claims, {
+        onDelete: (claim) => this.#operations.forget(objectKey(claim)),
+      })
+      .watch(this.#volumes, {
+        onDelete: ({ metadata }) =>
+          this.#operations.end(volumeKey + metadata.name),
       })
       .watch(this.#nodes, {})
       .watch(this.#pods, {

@@ -79,6 +79,40 @@ const volumes = () => plane.api.all<PersistentVolume>(persistentVolumes);
 const messages = () =>
   plane.api.all<Event>(events).map(({ message }) => message);
 
+test("how long volumes took is counted by provisioner, and what failed", async () => {
+  await start();
+  await make.node("/srv/volumes");
+  await make.class("outside", {
+    provisioner: "csi.example.com",
+    volumeBindingMode: "Immediate",
+  });
+  await make.class("by-hand", { provisioner: "kubernetes.io/no-provisioner" });
+  await make.class("waiting");
+  for (const name of ["outside", "by-hand"])
+    await make.claim(name, { storageClassName: name });
+  await make.claim("c", { storageClassName: "waiting" });
+  await make.pod("c");
+  await passes(async () =>
+    expect((await claimed("c")).status?.phase).toBe("Bound"),
+  );
+  const count = (operation: string, plugin: string): number =>
+    Number(
+      new RegExp(
+        `^volume_operation_total_seconds_count\\{operation_name="${operation}",plugin_name="${plugin}"\\} (\\d+)$`,
+        "m",
+      ).exec(plane.metrics())?.[1] ?? 0,
+    );
+  await passes(() => expect(count("provision", localPathProvisioner)).toBe(1));
+  // It is not over before the volume is bound.
+  expect(count("provision", "csi.example.com")).toBe(0);
+  await plane.client
+    .resource(pods)
+    .delete("p", "default", { gracePeriodSeconds: 0 });
+  await plane.client.resource(persistentVolumeClaims).delete("c", "default");
+  await passes(() => expect(count("delete", localPathProvisioner)).toBe(1));
+  expect(plane.metrics()).not.toContain("no-provisioner");
+});
+
 test("a claim waits for a pod, gets a volume on its node, and the volume goes with it", async () => {
   await start();
   await make.class("local-path");
