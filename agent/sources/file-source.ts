@@ -44,6 +44,7 @@ export interface OtherObject {
 export type OthersByFile = ReadonlyMap<string, readonly OtherObject[]>;
 
 interface FileState {
+  /** Of what was read last; "": it is read again at the next look. */
   stamp: string;
   pods: Pod[];
   others: OtherObject[];
@@ -55,6 +56,8 @@ export const noManifest = "it has no manifest in the directory";
 
 /** A half-written file is given this long before it counts as bad. */
 const settleMs = 250;
+/** Of one file; the rest is counted. */
+const maxReported = 20;
 
 export class FileSource {
   readonly #options: FileSourceOptions;
@@ -194,10 +197,12 @@ export class FileSource {
   async #readFile(file: string, fresh: boolean): Promise<boolean> {
     const { nodeName, clock, takeOther, validateSpec } = this.#options;
     const before = this.#files.get(file);
+    let seen = "";
     try {
       const found = await stat(file);
       if (found.isDirectory()) return false;
-      if (before && before.stamp === fileStamp(found)) return false;
+      seen = fileStamp(found);
+      if (before && before.stamp === seen) return false;
       // Writers truncate first.
       if (found.size === 0) return false;
       const pods: Pod[] = [];
@@ -226,7 +231,11 @@ export class FileSource {
       if (code === "ENOENT" && !(await isLink(file))) return this.#drop(file);
       // It is read again in a moment.
       if (fresh) return false;
-      this.#reportBad(file, before, error);
+      // The same text has the same mistakes, and a long one takes long to read.
+      const isContent =
+        error instanceof BadManifest ||
+        (error as Error).name === "ManifestError";
+      this.#reportBad(file, before, error, isContent ? seen : "");
       return false;
     }
   }
@@ -235,6 +244,7 @@ export class FileSource {
     file: string,
     before: FileState | undefined,
     error: unknown,
+    stamp: string,
   ): void {
     const code = (error as NodeJS.ErrnoException).code;
     const text =
@@ -244,12 +254,19 @@ export class FileSource {
           ? error.message
           : String(error);
     const problem = text.startsWith(file) ? text : `${file}: ${text}`;
-    if (before?.problem !== problem)
-      for (const each of error instanceof BadManifest ? error.texts : [problem])
+    if (before?.problem !== problem) {
+      const texts = error instanceof BadManifest ? error.texts : [problem];
+      for (const each of texts.slice(0, maxReported))
         this.#options.onProblem(file, each);
-    // The stamp stays old, so that the next rescan tries again; the pods of the last good version stay too.
+      if (texts.length > maxReported)
+        this.#options.onProblem(
+          file,
+          `${file}: and ${texts.length - maxReported} more of its objects`,
+        );
+    }
+    // The pods of the last good version stay.
     this.#files.set(file, {
-      stamp: "",
+      stamp,
       pods: before?.pods ?? [],
       others: before?.others ?? [],
       problem,

@@ -2,10 +2,14 @@
 // its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import type { ManifestDocument } from "../../api/codec/yaml.ts";
 import { conformObject } from "../../api/codec/json.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
+
+/** Of checking objects, before others have the event loop. */
+const sliceMs = 5;
 
 export const maxManifestBytes = 10 * 1024 * 1024;
 
@@ -97,7 +101,13 @@ export async function takeManifests<T>(
   const { parseManifests } = await import("../../api/codec/yaml.ts");
   const texts: string[] = [];
   const taken: T[] = [];
-  for (const document of parseManifests(text, origin)) {
+  const documents = parseManifests(text, origin);
+  let begunMs = performance.now();
+  for (const document of documents) {
+    if (performance.now() - begunMs > sliceMs) {
+      await setImmediate();
+      begunMs = performance.now();
+    }
     const place: Place = (problems) => placed(document, origin, problems);
     try {
       taken.push(take(checked(document), place));

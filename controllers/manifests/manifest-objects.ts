@@ -6,6 +6,7 @@
 import { Backoff } from "../../api/queueing/backoff.ts";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import {
   builtinCatalogue,
@@ -48,6 +49,10 @@ const order = [
   "ConfigMap",
   "Secret",
 ];
+/** Of work on objects, before others have the event loop. */
+const sliceMs = 5;
+/** Problems of one pass; the rest is counted. */
+const maxReported = 20;
 const definitionKind = "CustomResourceDefinition";
 /** How often, and how far apart, a new definition is read until its objects are served. */
 const definitionReads = 20;
@@ -128,8 +133,16 @@ export class ManifestObjects {
     const problems = new Set<string>();
     const keep = new Set<string>();
     let failed = 0;
+    let reported = 0;
     let changed = false;
+    let begunMs = performance.now();
     for (const { file, object } of wanted) {
+      // In one process an answer may come without a turn of the event loop.
+      if (performance.now() - begunMs > sliceMs) {
+        await setImmediate();
+        begunMs = performance.now();
+      }
+      if (this.#stopped) return await this.#saved(changed);
       const text = JSON.stringify(object);
       try {
         const { ref, identity } = await this.#identify(object);
@@ -160,10 +173,15 @@ export class ManifestObjects {
         const why = err instanceof Error ? err.message : String(err);
         const message = `${file}: ${object.kind} ${object.metadata?.name ?? ""} could not be applied, trying again: ${why}`;
         problems.add(message);
-        if (!this.#problems.has(message))
+        if (!this.#problems.has(message) && ++reported <= maxReported)
           this.#options.onProblem(file, message);
       }
     }
+    if (reported > maxReported)
+      logger.error(
+        { count: reported - maxReported },
+        "more objects of manifests could not be applied",
+      );
     // An object that could not be identified may be one that is known: nothing is pruned before all are.
     const known = [...applied].sort(
       ([, a], [, b]) => rankOf(b.object) - rankOf(a.object),
@@ -198,7 +216,7 @@ export class ManifestObjects {
       changed = true;
     }
     this.#problems = problems;
-    if (changed) await this.#save();
+    await this.#saved(changed);
     if (failed > 0 && !this.#stopped) {
       this.#retry = clock.after(this.#retries.nextMs(), () => this.#start());
     }
@@ -282,7 +300,8 @@ export class ManifestObjects {
     }
   }
 
-  async #save(): Promise<void> {
+  async #saved(changed: boolean): Promise<void> {
+    if (!changed) return;
     const half = `${this.#file}.new`;
     await fs.writeFile(
       half,

@@ -5,6 +5,7 @@ import { systemClock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { FileSource } from "../../../agent/sources/file-source.ts";
 import { checkedLocalObject } from "../../../agent/sources/local/object-rules.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -150,6 +151,52 @@ test("each bad object of a file is reported with its line", async () => {
     expect.stringMatching(/^DIR\/bad\.yaml:28: kind: .*"Deployment"/),
   ]);
   expect(pods).toEqual([]);
+});
+
+test("of very many mistakes the first are reported, and the same text is not read for them again", async () => {
+  const other = directories();
+  const clock = new FakeClock();
+  const reported: string[] = [];
+  let read = 0;
+  let found: readonly Pod[] = [];
+  const maps = (count: number): string =>
+    Array.from(
+      { length: count },
+      (_, n) =>
+        `---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m${n}}\nno: 1\n`,
+    ).join("");
+  await fs.writeFile(
+    path.join(other, "bad.yaml"),
+    `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n${maps(100)}`,
+  );
+  const busy = new FileSource({
+    ...{ podLevelResources: false, path: other, nodeName: "n1" },
+    ...{ checkFrequencyMs: 1000, clock, logger: pino({ level: "silent" }) },
+    takeOther: (object) => {
+      read++;
+      return checkedLocalObject(object);
+    },
+    onPods: (pods) => (found = pods),
+    onProblem: (_file, message) => reported.push(message),
+  });
+  await busy.start();
+  try {
+    // Once more when the watcher is ready, at most.
+    for (let round = 0; round < 5; round++) {
+      clock.advance(1000);
+      await fs.writeFile(path.join(other, "a.yaml"), pod(`a${round}`));
+      clock.advance(1000);
+      await eventually(() => {
+        clock.advance(1000);
+        return found[0]?.metadata.name === `a${round}-n1`;
+      });
+    }
+  } finally {
+    await busy.stop();
+  }
+  expect(read).toBe(1);
+  expect(reported).toHaveLength(21);
+  expect(reported.at(-1)).toContain("and 80 more of its objects");
 });
 
 test("a bad version of a file leaves the last good one in force", async () => {

@@ -114,3 +114,25 @@ test("what another took away meanwhile is pruned too, also of a file removed whi
   third.set();
   await until(definitionPath, false);
 });
+
+test("of very many that can't be applied the first are reported, and others are served meanwhile", async () => {
+  const { set, problems } = startManifests();
+  const namespaced = (name: string, namespace: string): AnyObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace },
+  });
+  let turns = 0;
+  const turn = setInterval(() => turns++, 1);
+  try {
+    set(
+      ...Array.from({ length: 1500 }, (_, n) => namespaced(`m${n}`, "absent")),
+      namespaced("last", "default"),
+    );
+    await until("/api/v1/namespaces/default/configmaps/last", true);
+  } finally {
+    clearInterval(turn);
+  }
+  expect(turns).toBeGreaterThan(10);
+  expect(problems).toHaveLength(20);
+});
