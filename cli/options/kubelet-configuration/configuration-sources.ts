@@ -1,6 +1,13 @@
 // The agent's configuration from --config and the drop-ins of --config-dir: flags win over drop-ins, these over the file,
 // that over the defaults.
-import { readdirSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+} from "node:fs";
 import * as path from "node:path";
 import {
   configurationFields,
@@ -42,11 +49,33 @@ export async function readKubeletConfiguration(
   return settingsOf(fields, table);
 }
 
-function readOptionFile(option: string, file: string): string {
+/** As of a manifest; a device would have no end. */
+const maxFileBytes = 10 << 20;
+
+/** --config may be a pipe that something writes to; one among drop-ins would hold up everything until something does. */
+function readOptionFile(option: "config" | "config-dir", file: string): string {
+  const { O_RDONLY, O_NONBLOCK } = constants;
+  const isDropIn = option === "config-dir";
+  let descriptor: number | undefined;
   try {
-    return readFileSync(file, "utf8");
+    descriptor = openSync(file, isDropIn ? O_RDONLY | O_NONBLOCK : O_RDONLY);
+    if (isDropIn && !fstatSync(descriptor).isFile())
+      throw new Error(`${file} is not a regular file`);
+    const buffer = Buffer.alloc(64 * 1024);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const count = readSync(descriptor, buffer);
+      if (count === 0) return Buffer.concat(chunks).toString("utf8");
+      size += count;
+      if (size > maxFileBytes)
+        throw new Error(`${file} is more than ${maxFileBytes} bytes`);
+      chunks.push(Buffer.from(buffer.subarray(0, count)));
+    }
   } catch (error) {
     throw new UsageError(`--${option}: ${(error as Error).message}`);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

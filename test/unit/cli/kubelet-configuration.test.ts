@@ -1,4 +1,5 @@
 // --config and the drop-ins of --config-dir: what wins, how maps and lists are merged, and that a problem names its file.
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { readAgentOptions } from "../../../cli/agent.ts";
@@ -125,6 +126,17 @@ test.each([
   await expect(
     read({ "kubelet.yaml": head, "conf.d/1.conf": body }),
   ).rejects.toThrow(message);
+});
+
+test("what has no end and what waits for another end is refused by its option", async () => {
+  const directory = temp();
+  execFileSync("mkfifo", [path.join(directory, "10.conf")]);
+  await expect(readAgentOptions([`--config-dir=${directory}`])).rejects.toThrow(
+    /--config-dir: .*10\.conf is not a regular file/,
+  );
+  await expect(readAgentOptions(["--config=/dev/zero"])).rejects.toThrow(
+    "--config: /dev/zero is more than 10485760 bytes",
+  );
 });
 
 test("a directory that does not exist is refused by the option's name", async () => {
