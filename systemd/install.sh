@@ -85,6 +85,13 @@ place_units() {
 			do_it chmod 0644 "$root$units/$unit.service"
 		fi
 	done
+	if [ -e "$1/systemd/orbit.slice.conf" ] || [ -n "$dry_run" ]; then
+		for slices in orbit orbit-; do
+			do_it mkdir -p "$root$units/$slices.slice.d"
+			do_it cp "$1/systemd/orbit.slice.conf" "$root$units/$slices.slice.d/orbit.conf"
+			do_it chmod 0644 "$root$units/$slices.slice.d/orbit.conf"
+		done
+	fi
 }
 place_units "$source_directory"
 

@@ -483,6 +483,10 @@ say "Removing the program"
 for unit in orbit orbit-pods; do
 	do_it rm -f "$root/etc/systemd/system/$unit.service" "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
 done
+for slices in orbit orbit-; do
+	do_it rm -f "$root/etc/systemd/system/$slices.slice.d/orbit.conf"
+	[ -n "$dry_run" ] || rmdir "$root/etc/systemd/system/$slices.slice.d" 2>/dev/null || true
+done
 for command in orbit orbitctl orbitlet; do
 	do_it rm -f "$root/usr/local/bin/$command"
 done

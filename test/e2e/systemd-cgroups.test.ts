@@ -100,6 +100,47 @@ EOF
   );
 });
 
+test("when the machine halts the pod's hook runs, and systemd ends nothing by itself", async () => {
+  const [main] = pod.spec.containers;
+  const note = (word: string): string => `echo ${word} >>/out/log`;
+  const halting = {
+    ...pod,
+    metadata: { name: "halting" },
+    spec: {
+      ...pod.spec,
+      containers: [
+        {
+          ...main,
+          command: [
+            ...["/bin/sh", "-c"],
+            `trap '${note("term")}; exit 0' TERM; ${note("up")}; while :; do sleep 0.1; done`,
+          ],
+          lifecycle: {
+            preStop: { exec: { command: ["/bin/sh", "-c", note("preStop")] } },
+          },
+          volumeMounts: [{ name: "out", mountPath: "/out" }],
+        },
+      ],
+      volumes: [{ name: "out", hostPath: { path: "/var/out" } }],
+    },
+  };
+  await sh(`mkdir -p /var/out
+    cat >/etc/orbit/manifests/halting.json <<'EOF'
+${JSON.stringify(halting)}
+EOF
+`);
+  const log = (): string =>
+    fs.readFileSync(path.join(machine.var, "out/log"), "utf8");
+  await eventually(() => log() === "up\n", {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+    what: "the pod to run",
+  });
+  await machine.halt();
+  expect(log()).toBe("up\npreStop\nterm\n");
+  await machine.boot();
+});
+
 test("uninstall.sh takes all slices away, also that of a pod without the runtime", async () => {
   // As a runtime that does not answer leaves them: a slice with a process, which ends with it.
   const pod = "orbit-burstable-pod1_2.slice";
