@@ -15,7 +15,7 @@ async function holding(script: string, limit = 700): Promise<number> {
       `--nofile=${limit}:${limit}`,
       process.execPath,
       "-e",
-      `${script}; process.stdout.write("ready"); setInterval(() => {}, 1e6)`,
+      `const ready = () => process.stdout.write("ready"); setInterval(() => {}, 1e6); ${script || "ready()"}`,
     ],
     { stdio: ["ignore", "pipe", "ignore"] },
   );
@@ -31,7 +31,7 @@ test("descriptors, sockets among them, and the limit of the first process", asyn
   child!.kill("SIGKILL");
   const more = await processFigures([
     await holding(
-      `${files(20)}; require("node:dgram").createSocket("udp4").bind(0, "127.0.0.1")`,
+      `${files(20)}; require("node:dgram").createSocket("udp4").bind(0, "127.0.0.1", ready)`,
     ),
   ]);
   expect(plain.maxOpenFiles).toBe(700);
@@ -40,7 +40,7 @@ test("descriptors, sockets among them, and the limit of the first process", asyn
 });
 
 test("a process with very many descriptors is counted, but not asked of each", async () => {
-  const pid = await holding(files(5000), 6000);
+  const pid = await holding(`${files(5000)}; ready()`, 6000);
   const { fileDescriptors, ...rest } = await processFigures([pid]);
   expect(fileDescriptors).toBeGreaterThan(5000);
   expect(rest).toEqual({ maxOpenFiles: 6000 });
