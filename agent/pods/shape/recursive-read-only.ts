@@ -8,7 +8,8 @@ export function recursiveReadOnly(
   supported: boolean,
 ): boolean {
   if (mode === undefined || mode === "Disabled") return false;
-  const asked = `volume "${name}" requested recursive read-only mode, but it is not`;
+  const failed = "failed to resolve recursive read-only mode:";
+  const asked = `${failed} volume "${name}" requested recursive read-only mode, but it is not`;
   if (!readOnly) throw new Error(`${asked} read-only`);
   if (mountPropagation !== undefined && mountPropagation !== "None")
     throw new Error(
@@ -16,7 +17,7 @@ export function recursiveReadOnly(
     );
   if (mode === "IfPossible") return supported;
   if (mode !== "Enabled")
-    throw new Error(`unknown recursive read-only mode "${mode}"`);
+    throw new Error(`${failed} unknown recursive read-only mode "${mode}"`);
   if (!supported) throw new Error(`${asked} supported by the runtime`);
   return true;
 }

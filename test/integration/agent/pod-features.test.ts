@@ -420,7 +420,7 @@ test("what the runtime can't do keeps a container from starting, and says so", a
     expect(status?.containerStatuses?.[0]?.state?.waiting).toEqual({
       reason: "CreateContainerConfigError",
       message:
-        'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+        'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime',
     });
     return true;
   });

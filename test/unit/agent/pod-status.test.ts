@@ -438,7 +438,7 @@ test.each<[VolumeMount["recursiveReadOnly"], boolean, string | undefined]>([
       recursiveReadOnly({ ...mount, ...change }, supported);
     if (mode === "Enabled" && !supported)
       expect(resolve).toThrow(
-        'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+        'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not supported by the runtime',
       );
     else expect(resolve()).toBe(reported === "Enabled");
     if (reported !== "Enabled") return;
