@@ -9,6 +9,7 @@ import type { ContainerStats } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
+import { latestInstances } from "./container-instances.ts";
 import { agentFilesUsage } from "./pod-usage.ts";
 import {
   cgroupSwap,
@@ -157,7 +158,7 @@ export class StatsSummary {
 
   async #pod(
     pod: Pod,
-    stats: readonly ContainerStats[],
+    all: readonly ContainerStats[],
     reading: Reading,
   ): Promise<object> {
     const { onlyCpuAndMemory, swap, imageFs, rootFs } = reading;
@@ -197,8 +198,9 @@ export class StatsSummary {
             }),
       };
     };
-    const containers = await Promise.all(stats.map(describe));
-    const at = time(Math.max(...stats.map(({ timestampMs }) => timestampMs)));
+    const latest = latestInstances(all, this.#options.clock.now());
+    const containers = await Promise.all(latest.map(describe));
+    const at = time(Math.max(...latest.map(({ timestampMs }) => timestampMs)));
     const sum = (values: readonly (number | undefined)[]): number =>
       values.reduce<number>((total, value) => total + (value ?? 0), 0);
     const { uid } = pod.metadata;

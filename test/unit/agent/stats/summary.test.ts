@@ -1,5 +1,6 @@
 // The stats summary beside processor and memory: networks, swap, processes, logs and what pods take of the node's disk.
 import * as fs from "node:fs";
+import { uptime } from "node:os";
 import * as path from "node:path";
 import type { ContainerFigures } from "../../../../api/contracts.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
@@ -184,6 +185,10 @@ describe("a whole summary", () => {
     const found = await summary.summary(false);
     expect(found).toMatchObject({
       node: {
+        memory: {
+          pageFaults: expect.any(Number) as unknown,
+          majorPageFaults: expect.any(Number) as unknown,
+        },
         swap: { time: expect.any(String) as unknown },
         fs: { capacityBytes: expect.any(Number) as unknown },
         startTime: `${bootedAt.toISOString().slice(0, 19)}Z`,
@@ -212,6 +217,11 @@ describe("a whole summary", () => {
         },
       ],
     });
+    // The machine's start, which no start of this program changes.
+    const started = Date.parse(
+      (found as { node: { startTime: string } }).node.startTime,
+    );
+    expect(Math.abs(Date.now() - uptime() * 1000 - started)).toBeLessThan(5000);
     const [{ containers }] = (
       found as { pods: [{ containers: { memory: object }[] }] }
     ).pods;

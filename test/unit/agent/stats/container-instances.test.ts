@@ -1,0 +1,60 @@
+// A restarted container is shown once, by what runs; one that has ended uses nothing, now and not in 1970.
+import {
+  availableMemory,
+  latestInstances,
+} from "../../../../agent/stats/container-instances.ts";
+import type { ContainerStats } from "../../../../cri/usage.ts";
+
+const nowMs = 1_700_000_000_000;
+const stats = (
+  name: string,
+  id: string,
+  timestampMs: number,
+  cpuUsageNanoseconds?: number,
+): ContainerStats =>
+  ({
+    ...{ id, name, timestampMs, cpuUsageNanoseconds },
+    labels: { "io.kubernetes.container.name": name },
+  }) as unknown as ContainerStats;
+
+test.each([
+  [0, 1],
+  [1, 0],
+])("the instance of before a restart is not shown", (first, second) => {
+  const found = [
+    stats("a", "before", 0),
+    stats("a", "running", nowMs - 1000, 7),
+  ];
+  const shown = latestInstances([found[first]!, found[second]!], nowMs);
+  expect(shown).toHaveLength(1);
+  expect(shown[0]).toMatchObject({
+    id: "running",
+    timestampMs: nowMs - 1000,
+    cpuUsageNanoseconds: 7,
+  });
+});
+
+test("a container that has only ended uses nothing, at this time", () => {
+  const shown = latestInstances(
+    [stats("a", "1", 0), stats("a", "2", 0), stats("b", "3", 5, 1)],
+    nowMs,
+  );
+  expect(shown.map(({ id }) => id)).toEqual(["2", "3"]);
+  expect(shown[0]).toMatchObject({
+    timestampMs: nowMs,
+    cpuUsageNanoseconds: 0,
+    memoryWorkingSetBytes: 0,
+  });
+});
+
+test("a pod has memory left to its own limit, and none without one", () => {
+  const whole = { memoryWorkingSetBytes: 30 } as never;
+  expect(availableMemory(undefined)).toEqual({});
+  expect(availableMemory(whole)).toEqual({});
+  expect(
+    availableMemory({ ...(whole as object), specMemoryBytes: 100 } as never),
+  ).toEqual({ availableBytes: 70 });
+  expect(
+    availableMemory({ ...(whole as object), specMemoryBytes: 20 } as never),
+  ).toEqual({ availableBytes: 0 });
+});
