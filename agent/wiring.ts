@@ -314,6 +314,8 @@ function wireSources(
   workers: PodWorkers,
 ): PodSources {
   const { local } = ground;
+  reports.mirrors?.keepWhile((name) => workers.staticPodEnds(name));
+  workers.onGone((pod) => reports.mirrors?.ended(pod));
   return new PodSources({
     ...ground,
     config: ground.settings,

@@ -1,5 +1,6 @@
 // Mirror pods: the API objects by which static pods are seen. Made when the node exists in the API, made again when
-// one is deleted or when the static pod changed, deleted when the static pod is gone.
+// one is deleted or when the static pod changed, deleted when the static pod is gone. As long as the containers of a static
+// pod that was changed or removed still end, its mirror stays and shows them.
 import { Backoff } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -38,6 +39,7 @@ export class MirrorPods {
   /** Until every static source was read, nothing is known to be too much. */
   #staticComplete = false;
   #stopped = false;
+  #ends: (name: string) => boolean = () => false;
 
   get size(): number {
     return this.#options.known.size;
@@ -45,6 +47,16 @@ export class MirrorPods {
 
   constructor(options: MirrorPodsOptions) {
     this.#options = options;
+  }
+
+  /** @param ends whether a static pod of that full name still ends; `ended` is called for it then */
+  keepWhile(ends: (name: string) => boolean): void {
+    this.#ends = ends;
+  }
+
+  /** A pod that was changed or removed has ended. */
+  ended(pod: Pod): void {
+    this.#reconcile(podFullName(pod));
   }
 
   /** The static pods that there are now; `complete`: of all sources, so that any other mirror is left over. */
@@ -112,6 +124,7 @@ export class MirrorPods {
     if (good || (!own && !mirror)) return;
     if (own && !mirror && !this.#options.owner()) return;
     if (!own && !this.#staticComplete) return;
+    if (mirror && this.#ends(name)) return;
     this.#busy.add(name);
     const work = mirror ? this.#delete(mirror) : this.#create(own!);
     work.then(

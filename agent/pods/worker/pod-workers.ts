@@ -26,6 +26,7 @@ export class PodWorkers {
   /** Pods that wait for open(). */
   readonly #early = new Map<string, Pod>();
   #state: "closed" | "open" | "stopped" = "closed";
+  readonly #onGone: ((pod: Pod) => void)[] = [];
 
   constructor(context: WorkersContext) {
     this.#context = context;
@@ -132,6 +133,20 @@ export class PodWorkers {
     }
     for (const other of this.#workers.values())
       if (podFullName(other.pod) === podFullName(pod)) other.wake();
+    for (const listener of this.#onGone) listener(pod);
+  }
+
+  /** Nothing of a pod is left. */
+  onGone(listener: (pod: Pod) => void): void {
+    this.#onGone.push(listener);
+  }
+
+  /** A static pod of that full name is no longer wanted and still ends. */
+  staticPodEnds(fullName: string): boolean {
+    return this.list().some(
+      ({ pod, removed }) =>
+        removed && isStaticPod(pod) && podFullName(pod) === fullName,
+    );
   }
 
   /** Workers of pods that may use something of the node: not of those that are over. */
