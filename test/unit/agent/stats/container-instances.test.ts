@@ -1,8 +1,5 @@
 // A restarted container is shown once, by what runs; one that has ended uses nothing, now and not in 1970.
-import {
-  availableMemory,
-  latestInstances,
-} from "../../../../agent/stats/container-instances.ts";
+import { latestInstances } from "../../../../agent/stats/container-instances.ts";
 import type { ContainerStats } from "../../../../cri/usage.ts";
 
 const nowMs = 1_700_000_000_000;
@@ -45,16 +42,4 @@ test("a container that has only ended uses nothing, at this time", () => {
     cpuUsageNanoseconds: 0,
     memoryWorkingSetBytes: 0,
   });
-});
-
-test("a pod has memory left to its own limit, and none without one", () => {
-  const whole = { memoryWorkingSetBytes: 30 } as never;
-  expect(availableMemory(undefined)).toEqual({});
-  expect(availableMemory(whole)).toEqual({});
-  expect(
-    availableMemory({ ...(whole as object), specMemoryBytes: 100 } as never),
-  ).toEqual({ availableBytes: 70 });
-  expect(
-    availableMemory({ ...(whole as object), specMemoryBytes: 20 } as never),
-  ).toEqual({ availableBytes: 0 });
 });

@@ -185,10 +185,6 @@ describe("a whole summary", () => {
     const found = await summary.summary(false);
     expect(found).toMatchObject({
       node: {
-        memory: {
-          pageFaults: expect.any(Number) as unknown,
-          majorPageFaults: expect.any(Number) as unknown,
-        },
         swap: { time: expect.any(String) as unknown },
         fs: { capacityBytes: expect.any(Number) as unknown },
         startTime: `${bootedAt.toISOString().slice(0, 19)}Z`,
