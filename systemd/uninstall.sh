@@ -99,7 +99,9 @@ pod_processes() {
 machine_files() { cat "$data/machine-files" "$agent_data/machine-files" 2>/dev/null | sort -ru; }
 # Network configurations that were written for this cluster; another cluster's has the same name.
 network_files() {
-	ls "$data/containerd/cni/net.d/99-orbit.conflist" "$agent_data/containerd/cni/net.d/99-orbit.conflist" 2>/dev/null | sort -u
+	for runtime in containerd docker; do
+		ls "$data/$runtime/cni/net.d/99-orbit.conflist" "$agent_data/$runtime/cni/net.d/99-orbit.conflist" 2>/dev/null
+	done | sort -u
 	machine_files | grep '\.conflist$'
 }
 # Ranges of pod addresses in them.

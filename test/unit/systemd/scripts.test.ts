@@ -96,35 +96,42 @@ function runBesideCluster(script: string, args: string[], env: object) {
   return { status: result.status, plan: result.stdout, stderr: result.stderr };
 }
 
-test("the plan of a removal touches nothing but the cluster of the data directory", () => {
-  const data = directory();
-  fs.mkdirSync(path.join(data, "containerd/cni/net.d"), { recursive: true });
-  fs.writeFileSync(
-    path.join(data, "containerd/cni/net.d/99-orbit.conflist"),
-    '{"subnet": "10.211.3.0/24"}',
-  );
-  fs.writeFileSync(path.join(data, "machine-files"), "/etc/cni/net.d/x.conf\n");
-  const { status, plan, stderr } = runBesideCluster(
-    "uninstall.sh",
-    ["--dry-run", "--keep-data"],
-    { ORBIT_DATA_DIR: data, ORBIT_CGROUP_ROOT: "/orbit-nowhere" },
-  );
-  expect(stderr).toBe("");
-  expect(status).toBe(0);
-  expect(plan).not.toMatch(/^\+ (kill|umount)/m);
-  expect(plan.match(/^\+ nft .*/gm)).toEqual([
-    "+ nft delete table ip orbit-pods-10-211-3-0-24",
-    "+ nft delete table ip orbit-ports-10-211-3-0-24",
-    "+ nft delete table ip orbit-proxy-10-211-3-0-24",
-    "+ nft delete table ip6 orbit-proxy-10-211-3-0-24",
-    "+ nft delete table inet orbit-policy-10-211-3-0-24",
-    "+ nft delete table inet orbit-lb-10-211-3-0-24",
-  ]);
-  expect(plan).toContain(`Kept: ${data}, /etc/orbit`);
-  expect(plan).not.toMatch(
-    /^\+ .*(99-orbit|10\.42|\/var\/lib\/orbit|0a0b0c|0d0e0f)/m,
-  );
-});
+test.each(["containerd", "docker"])(
+  "the plan of a removal touches nothing but the cluster of the data directory, on %s",
+  (runtime) => {
+    const data = directory();
+    const network = path.join(data, runtime, "cni/net.d");
+    fs.mkdirSync(network, { recursive: true });
+    fs.writeFileSync(
+      path.join(network, "99-orbit.conflist"),
+      '{"subnet": "10.211.3.0/24"}',
+    );
+    fs.writeFileSync(
+      path.join(data, "machine-files"),
+      "/etc/cni/net.d/x.conf\n",
+    );
+    const { status, plan, stderr } = runBesideCluster(
+      "uninstall.sh",
+      ["--dry-run", "--keep-data"],
+      { ORBIT_DATA_DIR: data, ORBIT_CGROUP_ROOT: "/orbit-nowhere" },
+    );
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    expect(plan).not.toMatch(/^\+ (kill|umount)/m);
+    expect(plan.match(/^\+ nft .*/gm)).toEqual([
+      "+ nft delete table ip orbit-pods-10-211-3-0-24",
+      "+ nft delete table ip orbit-ports-10-211-3-0-24",
+      "+ nft delete table ip orbit-proxy-10-211-3-0-24",
+      "+ nft delete table ip6 orbit-proxy-10-211-3-0-24",
+      "+ nft delete table inet orbit-policy-10-211-3-0-24",
+      "+ nft delete table inet orbit-lb-10-211-3-0-24",
+    ]);
+    expect(plan).toContain(`Kept: ${data}, /etc/orbit`);
+    expect(plan).not.toMatch(
+      /^\+ .*(99-orbit|10\.42|\/var\/lib\/orbit|0a0b0c|0d0e0f)/m,
+    );
+  },
+);
 
 test("the removal of the main cluster takes what the cluster listed, and no other configuration of that name", () => {
   const { status, plan } = runBesideCluster("uninstall.sh", ["--dry-run"], {
