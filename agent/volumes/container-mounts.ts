@@ -45,7 +45,7 @@ export async function mountsOf(
     if (subPath) checkSubPath(subPath);
     // A sub-path is opened by this process, which a server that is gone must not hold up.
     if (subPath)
-      await ensureAnswer(volume.path).catch((error: unknown) => {
+      await ensureAnswer(join(volume.path, subPath)).catch((error: unknown) => {
         throw new Error(
           `the file system of volume "${mount.name}" does not answer`,
           { cause: error },

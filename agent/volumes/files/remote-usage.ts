@@ -11,14 +11,15 @@ const fields = ["%a", "%b", "%f", "%S", "%c", "%d"];
 const served =
   / - (?:nfs4?|cifs|smb3|fuse\S*|ceph|9p|glusterfs|lustre|afs|gpfs|autofs) /;
 
-/** Rejects when the path is on a file system of such a type that does not answer; others are not asked. */
+/**
+ * Rejects when the path, which need not exist, is below a mount of such a type that does not answer; others are not asked.
+ */
 export async function ensureAnswer(path: string): Promise<void> {
-  const mounts = (await mountLines()).filter((line) => served.test(line));
-  const above = mounts.some((line) => {
-    const target = mountTarget(line);
-    return path === target || path.startsWith(`${target}/`);
-  });
-  if (above) await remoteUsage(path);
+  const above = (await mountLines())
+    .filter((line) => served.test(line))
+    .map(mountTarget)
+    .filter((target) => path === target || path.startsWith(`${target}/`));
+  await Promise.all(above.map((target) => remoteUsage(target)));
 }
 
 /** What it has and uses. Rejects when the file system does not answer. */

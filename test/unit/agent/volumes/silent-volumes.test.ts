@@ -1,5 +1,6 @@
 // Volumes whose file system never answers, a pod's own or another machine's: nothing but the volume waits for it. A process
 // has four threads for calls of file systems, so each of these tests would stop all others if one of them waited.
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type {
@@ -8,7 +9,10 @@ import type {
 } from "../../../../api/types/core-v1.ts";
 import { mountsOf } from "../../../../agent/volumes/container-mounts.ts";
 import { directoryUsage } from "../../../../agent/volumes/files/directory-usage.ts";
-import { remoteUsage } from "../../../../agent/volumes/files/remote-usage.ts";
+import {
+  ensureAnswer,
+  remoteUsage,
+} from "../../../../agent/volumes/files/remote-usage.ts";
 import { propagatedMounts } from "../../../../agent/volumes/propagated-mounts.ts";
 import { hostPathPlugin } from "../../../../agent/volumes/types/host-path.ts";
 import type { MountedVolume } from "../../../../agent/volumes/volume-plugin.ts";
@@ -100,6 +104,17 @@ test("a file system of another machine", async () => {
   expect(found.capacityBytes).toBe(expected.capacityBytes);
   expect(found.inodes).toBe(expected.inodes);
 }, 30_000);
+
+test("a path that is not there yet may be on one that answers", async () => {
+  const place = directories();
+  // FUSE's own list of connections counts as one, by its name, and always answers.
+  execFileSync("mount", ["-t", "fusectl", "fusectl", place]);
+  try {
+    await ensureAnswer(path.join(place, "absent/below"));
+  } finally {
+    execFileSync("umount", [place]);
+  }
+});
 
 test("a sub-path of it is refused, one of a volume that answers is not", async () => {
   const subPaths = directories();
