@@ -85,6 +85,11 @@ export async function holdLockFile({
 
 /** `12: -> FLOCK  ADVISORY  WRITE 4711 fe:00:1048 0 EOF` is a lock that is waited for. */
 const isWaitedFor = (locks: string, inode: number): boolean =>
-  [...locks.matchAll(/-> FLOCK .* [0-9a-f]+:[0-9a-f]+:(\d+) /g)].some(
-    ([, waited]) => Number(waited) === inode,
-  );
+  locks.split("\n").some((line) => {
+    const [, waits, kind, , , , place = ""] = line.trim().split(/\s+/);
+    return (
+      waits === "->" &&
+      kind === "FLOCK" &&
+      Number(place.split(":")[2]) === inode
+    );
+  });
