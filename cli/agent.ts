@@ -128,6 +128,10 @@ export async function runAgent(
           certificateMetrics: connection.certificateMetrics,
         }
       : {}),
+  }).catch(async (error: unknown) => {
+    await network.stop();
+    await connection?.close();
+    throw error;
   });
   network.ranges.links.onChange(() => {
     return Promise.all([connection?.linksChanged(), part.agent.report()]);
