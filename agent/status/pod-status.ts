@@ -105,9 +105,13 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   let phase: Phase = podPhase(pod, initStatuses, statuses, ended && stopped);
   if (previous && isPodTerminal({ status: previous }))
     phase = previous.phase as Phase;
-  else if (inputs.holdsDevices && isPodTerminal({ status: { phase } }))
+  // Not before its containers have ended, sidecars too: who sees it over gives what it uses to others.
+  else if (
+    (inputs.holdsDevices || !stopped) &&
+    isPodTerminal({ status: { phase } })
+  )
     phase = (previous?.phase as Phase | undefined) ?? "Running";
-  // Not before its containers have ended: clients that wait for a failed pod's end rely on it.
+  // Nor this one: clients that wait for a failed pod's end rely on it.
   const failed = stopped && !inputs.holdsDevices ? failure : undefined;
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 

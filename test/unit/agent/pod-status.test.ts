@@ -450,3 +450,22 @@ test.each<[VolumeMount["recursiveReadOnly"], boolean, string | undefined]>([
     );
   },
 );
+
+test("a pod whose init container failed is over when its sidecars have ended, not before", () => {
+  const failing = testPod({
+    restartPolicy: "Never",
+    initContainers: [init("side", { restartPolicy: "Always" }), init("one")],
+  });
+  const phase = (side: Partial<ContainerStatus>, ended: boolean) =>
+    report(
+      failing,
+      [
+        containerOf(failing, "side", side),
+        containerOf(failing, "one", exited(1)),
+      ],
+      { ended, previous: { phase: "Pending" } },
+    ).phase;
+  expect(phase({}, false)).toBe("Pending");
+  expect(phase({}, true)).toBe("Pending");
+  expect(phase(exited(0), true)).toBe("Failed");
+});
