@@ -301,8 +301,8 @@ export class StatsSummary {
       readFile("/proc/meminfo", "utf8"),
       readFile("/proc/vmstat", "utf8"),
     ]);
-    const count = (name: string): number =>
-      Number(new RegExp(`^${name} (\\d+)$`, "m").exec(vmstat)?.[1] ?? 0);
+    const faults = (line: RegExp): number =>
+      Number(line.exec(vmstat)?.[1] ?? 0);
     // user nice system idle iowait irq softirq steal
     const ticks = /^cpu +(.*)$/m.exec(stat)![1]!.split(" ").map(Number);
     const busy = ticks
@@ -335,8 +335,8 @@ export class StatsSummary {
         usageBytes: kilobytes("MemTotal") - kilobytes("MemFree"),
         workingSetBytes: kilobytes("MemTotal") - availableBytes,
         rssBytes: kilobytes("AnonPages"),
-        pageFaults: count("pgfault"),
-        majorPageFaults: count("pgmajfault"),
+        pageFaults: faults(/^pgfault (\d+)$/m),
+        majorPageFaults: faults(/^pgmajfault (\d+)$/m),
       },
       swap: nodeSwap(swap, at),
     };
