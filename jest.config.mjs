@@ -44,8 +44,8 @@ const machines = "agent,cli,cluster,cri,network,security,server";
 
 /** How pods behave: the same on each runtime, containerd (the project "machine") and Docker. Files that go through both are not here. */
 const podFiles = [
-  "e2e/{agent-alone,conformance-pods,stop-pods,volumes}",
-  "integration/agent/{api-pods,cpu-manager,device-plugins,eviction,full-file-system,hardening,hostile-containers,mounts}",
+  "e2e/{agent-alone,conformance-pods,namespace-mounts,network-policy,node-shutdown,pod-network,stop-pods,volumes}",
+  "integration/agent/{api-pods,cpu-manager,device-plugins,eviction,full-file-system,hardening,hostile-containers,many-pods,mounts}",
   "integration/agent/{pod-features,reboot,resource-claims,runtime-away,runtime-faults,runtime-hangs,sandbox-ends,static-pods}",
 ];
 
