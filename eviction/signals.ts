@@ -2,6 +2,7 @@
 // What the kernel has in memory is read in one go: a look each second by way of other threads costs several times as much.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
+import { mostProcesses } from "./process-limit.ts";
 
 const signalNames = [
   "memory.available",
@@ -93,9 +94,8 @@ function memory(signals: Map<SignalName, Signal>): void {
 }
 
 function pids(signals: Map<SignalName, Signal>): void {
-  const limit = kernelFile("/proc/sys/kernel/pid_max");
   const load = kernelFile("/proc/loadavg");
-  const capacity = Number(limit);
+  const capacity = mostProcesses();
   const running = Number(/ \d+\/(\d+)/.exec(load)?.[1]);
   if (capacity > 0 && running > 0)
     signals.set("pid.available", { available: capacity - running, capacity });

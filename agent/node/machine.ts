@@ -5,6 +5,7 @@ import { BlockList, isIPv6 } from "node:net";
 import { arch, cpus, release, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
+import { mostProcesses } from "../../eviction/process-limit.ts";
 import { hostInterfaces } from "./host-interfaces.ts";
 
 type IpFamily = "IPv4" | "IPv6";
@@ -23,11 +24,10 @@ export interface MachineCapacity {
 export async function machineCapacity(
   rootDirectory: string,
 ): Promise<MachineCapacity> {
-  const [meminfo, storage, sizes, maxPids] = await Promise.all([
+  const [meminfo, storage, sizes] = await Promise.all([
     readFile("/proc/meminfo", "utf8"),
     nearestStatfs(rootDirectory),
     readdir("/sys/kernel/mm/hugepages").catch((): string[] => []),
-    readFile("/proc/sys/kernel/pid_max", "utf8").catch(() => "32768"),
   ]);
   const hugepages: Record<string, number> = {};
   for (const name of sizes) {
@@ -51,7 +51,7 @@ export async function machineCapacity(
       Number(/^MemTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024,
     storageBytes: storage,
     hugepages,
-    maxPids: Number(maxPids),
+    maxPids: mostProcesses() || 32_768,
   };
 }
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { ContainerFigures, VolumeStats } from "../../api/contracts.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
+import { mostProcesses } from "../../eviction/process-limit.ts";
 import type { VolumeUsage } from "../volumes/volume-plugin.ts";
 import { fileSystemUsage } from "../volumes/volume-statistics.ts";
 
@@ -150,14 +151,10 @@ export function processCount(
 
 /** Rlimit of the machine. */
 export async function processLimits(at: string): Promise<object> {
-  const [ids, threads, load] = await Promise.all([
-    readFile("/proc/sys/kernel/pid_max", "utf8"),
-    readFile("/proc/sys/kernel/threads-max", "utf8"),
-    readFile("/proc/loadavg", "utf8"),
-  ]);
+  const load = await readFile("/proc/loadavg", "utf8");
   return {
     time: at,
-    maxpid: Math.min(Number(ids), Number(threads)),
+    maxpid: mostProcesses(),
     curproc: Number(/ \d+\/(\d+)/.exec(load)?.[1] ?? 0),
   };
 }
