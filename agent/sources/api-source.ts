@@ -2,7 +2,11 @@
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
-import { isMirrorPod } from "../pods/shape/labels.ts";
+import {
+  configSourceAnnotation,
+  isMirrorPod,
+  podSource,
+} from "../pods/shape/labels.ts";
 
 interface ApiSourceOptions {
   client: Client;
@@ -31,12 +35,12 @@ export class ApiSource {
       fieldSelector: `spec.nodeName=${nodeName}`,
     });
     const seen = (pod: Pod): void =>
-      isMirrorPod(pod) ? onMirror(pod) : onPod(pod);
+      isMirrorPod(pod) ? onMirror(pod) : onPod(fromApi(pod));
     this.#removeHandler = informer.addHandler({
       onAdd: seen,
       onUpdate: (_before, pod) => seen(pod),
       onDelete: (pod) =>
-        isMirrorPod(pod) ? onMirrorGone(pod) : onPodGone(pod),
+        isMirrorPod(pod) ? onMirrorGone(pod) : onPodGone(fromApi(pod)),
     });
     informer.synced().then(
       () => this.#options.onSynced(),
@@ -48,4 +52,17 @@ export class ApiSource {
   stop(): void {
     this.#removeHandler?.();
   }
+}
+
+/**
+ * Whatever the pod says of itself, as at the reference: a user who calls it static would have it critical, safe from eviction
+ * and without a status.
+ */
+function fromApi(pod: Pod): Pod {
+  if (podSource(pod) === "api") return pod;
+  const annotations = {
+    ...pod.metadata.annotations,
+    [configSourceAnnotation]: "api",
+  };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
