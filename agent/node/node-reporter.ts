@@ -293,6 +293,8 @@ export class NodeReporter {
       systemInfo(this.#runtime.version ?? "", config.version),
     ]);
     this.#capacity = capacity;
+    // As the Node says it: another may have written them since the last report.
+    const before = this.#node.status?.conditions ?? this.#conditions;
     const status = nodeStatus({
       config,
       capacity,
@@ -308,7 +310,7 @@ export class NodeReporter {
       ],
       pressure: this.#pressure,
       nowMs: clock.now(),
-      previous: this.#conditions,
+      previous: before,
     });
     const essence = JSON.stringify(status, (key, value: unknown) =>
       key === "lastHeartbeatTime" ? undefined : value,
@@ -322,7 +324,6 @@ export class NodeReporter {
       nowMs - this.#sentAtMs < config.nodeStatusReportFrequencyMs
     )
       return;
-    const before = this.#conditions;
     const rebooted = rebootEvent(this.#node, info.bootID);
     const body = {
       ...(labels ? { metadata: { labels } } : {}),
@@ -354,7 +355,12 @@ export class NodeReporter {
     this.#conditions = status.conditions ?? [];
     this.#sent = essence;
     this.#sentAtMs = nowMs;
-    if (reported.metadata.uid === this.#node?.metadata.uid)
+    // Not over a later version that the watch has brought meanwhile.
+    const { uid, resourceVersion } = this.#node?.metadata ?? {};
+    if (
+      reported.metadata.uid === uid &&
+      Number(reported.metadata.resourceVersion) >= Number(resourceVersion)
+    )
       this.#seen(reported);
     this.#recordChanges(before, rebooted);
   }

@@ -2,7 +2,6 @@
 // the reference does; what is the agent's own last word is not written again.
 import pino from "pino";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
-import { logSink } from "../../../agent/events/event-sinks.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
 import { NodeStartup } from "../../../agent/metrics/node-startup.ts";
 import { NodeReporter } from "../../../agent/node/node-reporter.ts";
@@ -25,7 +24,10 @@ const runtime = {
   listImages: async () => [],
 } as unknown as Runtime;
 
+/** Reasons of the node's events. */
+const reasons: string[] = [];
 const clock = new FakeClock();
+const startedMs = clock.now();
 const client = createClient(new MemoryApi(clock), { clock, logger });
 const api = client.resource(nodes);
 const reporter = new NodeReporter({
@@ -40,11 +42,14 @@ const reporter = new NodeReporter({
   }),
   clock,
   logger,
-  events: new PodEvents(logSink(logger), () => ({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "n" },
-  })),
+  events: new PodEvents(
+    { event: (_node, _type, reason) => reasons.push(reason) },
+    () => ({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "n" },
+    }),
+  ),
 });
 
 const ready = async (): Promise<string | undefined> =>
@@ -70,7 +75,8 @@ beforeAll(async () => {
 });
 afterAll(() => reporter.stop());
 
-test("a node that was called Unknown is ready again", async () => {
+test("a node that was called Unknown is ready again, from then on", async () => {
+  reasons.length = 0;
   await another({
     status: {
       conditions: [
@@ -84,6 +90,12 @@ test("a node that was called Unknown is ready again", async () => {
     },
   });
   await eventually(async () => (await ready()) === "True");
+  const { status } = await api.get("n");
+  const condition = status?.conditions?.find(({ type }) => type === "Ready");
+  expect(Date.parse(condition?.lastTransitionTime ?? "")).toBeGreaterThan(
+    startedMs,
+  );
+  await eventually(() => reasons.includes("NodeReady"));
 });
 
 test("labels of the system and the architecture come back, others stay", async () => {
