@@ -96,7 +96,10 @@ export class CgroupManager {
     const place = this.#names.place(path);
     if (!(await this.#driver.exists(place)))
       throw new Error(`cgroup ${path} does not exist`);
-    await this.#driver.create(place, limits);
+    // It may be another's: nothing is made of it where nothing has to be handed down, or systemd does it.
+    if (this.#driver.version === 2 && this.#config.cgroupDriver !== "systemd")
+      await this.#driver.create(place, limits);
+    else await this.#driver.update(place, limits);
   }
 
   /** The cgroup of all pods, below the mount of the cgroups. */

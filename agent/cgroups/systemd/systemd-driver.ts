@@ -35,9 +35,11 @@ export class SystemdDriver implements CgroupDriver {
     const name = sliceOf(path);
     const properties = unitProperties(limits, this.version);
     if (await this.#files.exists(path))
-      await this.#bus.setProperties(name, properties).catch(() =>
-        // The cgroup is left of a slice that is no more.
-        this.#start(name, properties),
+      await this.#bus.setProperties(name, properties).catch((error: unknown) =>
+        // The cgroup may be left of a slice that is no more.
+        this.#start(name, properties).catch(() => {
+          throw error;
+        }),
       );
     else await this.#start(name, properties);
     await this.#files.create(path, limits);
