@@ -9,7 +9,7 @@ import { formatTime } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { within } from "../../cri/deadline.ts";
 import { directoryUsage } from "./files/directory-usage.ts";
-import { remoteUsage } from "./files/remote-usage.ts";
+import { ensureAnswer, remoteUsage } from "./files/remote-usage.ts";
 import { propagatedMounts } from "./propagated-mounts.ts";
 import type { MountedVolume, VolumeUsage } from "./volume-plugin.ts";
 
@@ -130,6 +130,7 @@ async function readUsage(
 ): Promise<VolumeUsage | undefined> {
   if (typeof usage === "function") return await usage();
   if (usage === "remote-file-system") return await remoteUsage(path);
+  if (usage === "file-system") await ensureAnswer(path);
   const found = await fileSystemUsage(path);
   if (usage !== "directory") return found;
   const mounts = await propagatedMounts(pod, name, path);

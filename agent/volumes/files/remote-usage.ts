@@ -13,6 +13,7 @@ const served =
 
 /**
  * Rejects when the path, which need not exist, is below a mount of such a type that does not answer; others are not asked.
+ * A path that leads there by a symbolic link is not asked, either.
  */
 export async function ensureAnswer(path: string): Promise<void> {
   const above = (await mountLines())
@@ -28,7 +29,7 @@ export function remoteUsage(path: string): Promise<VolumeUsage> {
     let isOver = false;
     const child = execFile(
       "stat",
-      ["--file-system", `--format=${fields.join(" ")}`, "--", path],
+      ["-f", "-c", fields.join(" "), "--", path],
       (error, text) => {
         isOver = true;
         clearTimeout(timer);
