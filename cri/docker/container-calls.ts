@@ -195,9 +195,12 @@ async function start(
   try {
     await write(context, id, values);
   } catch (error) {
-    const { info } = await inspectContainer(connection, id);
+    const runs = await inspectContainer(connection, id).then(
+      ({ info }) => info.State.Running,
+      () => true,
+    );
     // One that ended at once has no cgroup left.
-    if (!info.State.Running) return;
+    if (!runs) return;
     await stopNow(connection, id);
     throw error;
   }
