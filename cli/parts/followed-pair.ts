@@ -53,7 +53,7 @@ export class FollowedPair<Pair extends CertificatePair = CertificatePair> {
       changed(pair);
       this.#used = now;
       this.#refused = undefined;
-      logger.info({ files }, "a renewed certificate is in use");
+      logger.info({ files }, "changed certificate files are in use");
     } catch (error) {
       if (this.#refused !== now)
         logger.error(

@@ -15,10 +15,8 @@ import { unsupported, type FieldProblem } from "./field-problem.ts";
 
 const className = "local-path";
 /** On claims: what becomes of the directory when the claim's document goes; default Retain. */
-const policyAnnotation = "orbit.io/reclaim-policy";
-/** The annotation that has a claim's directory removed with it. */
 export const reclaimPolicy = {
-  annotation: policyAnnotation,
+  annotation: "orbit.io/reclaim-policy",
   delete: "Delete",
 } as const;
 const policies = ["Delete", "Retain"];
@@ -46,11 +44,11 @@ export function claimProblems({
   for (const mode of spec.accessModes ?? [])
     if (!accessModes.includes(mode))
       problems.push(unsupported("spec.accessModes", mode, accessModes));
-  const policy = metadata.annotations?.[policyAnnotation] ?? "Retain";
+  const policy = metadata.annotations?.[reclaimPolicy.annotation] ?? "Retain";
   if (!policies.includes(policy))
     problems.push(
       unsupported(
-        `metadata.annotations[${policyAnnotation}]`,
+        `metadata.annotations[${reclaimPolicy.annotation}]`,
         policy,
         policies,
       ),
@@ -114,7 +112,7 @@ export function boundClaim(
         claimRef: { kind: "PersistentVolumeClaim", namespace, name, uid },
         local: { path: join(root, volumeName) },
         persistentVolumeReclaimPolicy:
-          metadata.annotations?.[policyAnnotation] ?? "Retain",
+          metadata.annotations?.[reclaimPolicy.annotation] ?? "Retain",
         storageClassName: className,
         volumeMode: "Filesystem",
       },

@@ -35,7 +35,7 @@ export const agentNodeOptions: OptionTable = [
       "node-ip",
       "string",
       "",
-      "Address of the node (or one of each family, comma-separated); 0.0.0.0 or ::: one of that family is found, if there is one.",
+      "Address of the node (or one of each family, comma-separated); with 0.0.0.0 or :: one of that family is found, if there is one.",
       { check: isNodeAddress },
     ),
     option("node-labels", "map", "", "Labels the node registers with.", {
