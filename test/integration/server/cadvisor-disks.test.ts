@@ -70,6 +70,7 @@ test("the kernel's counts of the device where cgroups have none", () => {
 test("a cgroup's own figures of the same device are not doubled", () => {
   const own = {
     device: "/dev/vda",
+    numbers: "254:0",
     readBytes: 4096,
     writeBytes: 8192,
     readOperations: 1,
