@@ -45,7 +45,7 @@ function withVolume(name: string, script: string, storageClassName?: string) {
       },
     },
   ];
-  pod.spec.containers[0]!.volumeMounts = [{ name: "work", mountPath: "/work" }];
+  pod.spec.containers[0]!.volumeMounts = [{ name: "work", mountPath: "/volume" }];
   return pod;
 }
 
@@ -70,7 +70,7 @@ const directories = (): Promise<string[]> =>
   fs.readdir(path.join(node.directory, "agent/local-path")).catch(() => []);
 
 test("a pod has a volume of its own, and one that takes its place another one", async () => {
-  const script = "test ! -e /work/mark && touch /work/mark";
+  const script = "test ! -e /volume/mark && touch /volume/mark";
   await ends(withVolume("own", script), "Succeeded");
   const [first] = await directories();
   expect(first).toMatch(/^pvc-/);
@@ -82,7 +82,7 @@ test("a pod has a volume of its own, and one that takes its place another one", 
 });
 
 test("the agent's restart keeps it", async () => {
-  const pod = withVolume("kept", "touch /work/mark; sleep 1000");
+  const pod = withVolume("kept", "touch /volume/mark; sleep 1000");
   await ends(pod, "Running");
   const before = await directories();
   await agent.stop();
