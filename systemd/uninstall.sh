@@ -57,8 +57,6 @@ try() {
 }
 
 case $cgroup_root in
-# Pods are never in the machine's own root: / means the reference's default.
-/) cgroup_root=/kubepods ;;
 /?*) ;;
 *)
 	echo "uninstall.sh: ORBIT_CGROUP_ROOT must be a path such as /orbit" >&2
