@@ -45,7 +45,9 @@ function withVolume(name: string, script: string, storageClassName?: string) {
       },
     },
   ];
-  pod.spec.containers[0]!.volumeMounts = [{ name: "work", mountPath: "/volume" }];
+  pod.spec.containers[0]!.volumeMounts = [
+    { name: "work", mountPath: "/volume" },
+  ];
   return pod;
 }
 
