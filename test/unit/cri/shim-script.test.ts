@@ -24,7 +24,8 @@ function tasks(): {
   fs.writeFileSync(shim, '#!/bin/sh\nprintf "real:%s" "$*"\n', { mode: 0o755 });
   const script = path.join(directory, "script");
   fs.writeFileSync(script, shimScript(shim, state), { mode: 0o755 });
-  const bundle = (id: string): string => path.join(directory, "bundles", id);
+  const bundle = (id: string): string =>
+    path.join(directory, "state", "tasks", "k8s.io", id);
   for (const id of [sandbox, container]) {
     fs.mkdirSync(path.join(bundle(id), "rootfs"), { recursive: true });
     fs.writeFileSync(
@@ -92,6 +93,19 @@ test("a sandbox, a container whose sandbox has no shim, and one of no pod get a 
     expect(run(container, "start").toString()).toBe(real(container, "start"));
   }
   fs.rmSync(path.join(bundle(container), "config.json"));
+  expect(run(container, "start").toString()).toBe(real(container, "start"));
+});
+
+test("a sandbox is known by containerd's directory, whatever its configuration says", async () => {
+  const { bundle, run } = tasks();
+  const socket = path.join(temporary(), "s");
+  await listen(socket);
+  fs.writeFileSync(path.join(bundle(sandbox), "address"), `unix://${socket}`);
+  const known = path.join(
+    bundle(container),
+    "../../../io.containerd.grpc.v1.cri/sandboxes",
+  );
+  fs.mkdirSync(path.join(known, container), { recursive: true });
   expect(run(container, "start").toString()).toBe(real(container, "start"));
 });
 
