@@ -3,6 +3,10 @@
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import {
+  installLoopbackScript,
+  removeLoopbackScript,
+} from "./loopback-script.ts";
 import { installPairScript, pairPluginName } from "./pair-script.ts";
 import {
   cniFileName,
@@ -43,7 +47,7 @@ export async function setUpPodNetwork(
   }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
   logger: Logger,
 ): Promise<boolean> {
-  const present = await fs.readdir(options.directory).catch(() => []);
+  const present = await fs.readdir(options.directory).catch((): string[] => []);
   if (present.some((name) => isConfiguration(name) && name !== cniFileName))
     return false;
   const ranges = [options.podCidr, ...(options.extraCidrs ?? [])];
@@ -68,11 +72,20 @@ export async function setUpPodNetwork(
       ranges,
       mtu: size,
     }));
-  await onFile?.(join(options.directory, cniFileName));
-  return writeCniConfiguration({
+  const file = join(options.directory, cniFileName);
+  await onFile?.(file);
+  // A runtime that has read a configuration with other plug-ins may use it for a moment yet.
+  const others =
+    present.includes(cniFileName) &&
+    !(await fs.readFile(file, "utf8")).includes(pairPluginName);
+  if (!ownPlugin && pluginDirectory !== undefined)
+    await removeLoopbackScript(pluginDirectory);
+  const written = await writeCniConfiguration({
     ...options,
     ...(ownPlugin ? { pairPlugin: pairPluginName } : {}),
     ...(size === undefined ? {} : { mtu: size }),
     ...(iptables === undefined ? {} : { iptables }),
   });
+  if (ownPlugin && !others) await installLoopbackScript(pluginDirectory, file);
+  return written;
 }

@@ -2,12 +2,14 @@
 // shell script that knows its settings and runs `ip` twice, where those are two programs that take four times its CPU.
 // Leases are host-local's files in host-local's directory, so that either gives back what the other gave out; beside them
 // `by-container` names the addresses of each container.
+// It sets the link `lo` up, too, so that the plug-in loopback has only to answer (`loopback-script.ts`).
 // The link of a pod that ends goes with its namespace, a moment later: a route replaces one that is still there.
 // Invariant: what the script does not know how to do it hands to ptp, before it made anything.
 import { isIP } from "node:net";
 import { basename, join } from "node:path";
 import { addressText, cidrRange } from "../../api/addresses/address-range.ts";
 import { findProgram } from "../process.ts";
+import { machineLoopbackName } from "./loopback-script.ts";
 import { installScript, shellQuoted } from "../script-file.ts";
 
 /** The plug-in's type in a configuration. */
@@ -90,15 +92,26 @@ ${settings}${scriptBody}`;
 const scriptBody = String.raw`
 [ "$1" = check ] && exit 0
 umask 022
+# Hands the call to ptp, once the link lo is up, which the plug-in loopback leaves to this script.
+other() {
+  loopback=${"$"}{ptp%/*}/${machineLoopbackName}
+  if [ "$CNI_COMMAND" = ADD ] && [ -e "$loopback" ]; then
+    text=$(echo '{"cniVersion":"0.4.0","name":"lo","type":"loopback"}' | CNI_IFNAME=lo "$loopback") || {
+      printf %s "$text"
+      exit 1
+    }
+  fi
+  exec "$ptp"
+}
 id=$CNI_CONTAINERID name=$CNI_IFNAME namespace=${"$"}{CNI_NETNS##*/}
-case $CNI_COMMAND in ADD | DEL) ;; *) exec "$ptp" ;; esac
-case $id in *[!0-9a-f]*) exec "$ptp" ;; esac
-case $name in *[!A-Za-z0-9._-]* | "") exec "$ptp" ;; esac
-[ ${"$"}{#id} -ge 8 ] || exec "$ptp"
+case $CNI_COMMAND in ADD | DEL) ;; *) other ;; esac
+case $id in *[!0-9a-f]*) other ;; esac
+case $name in *[!A-Za-z0-9._-]* | "") other ;; esac
+[ ${"$"}{#id} -ge 8 ] || other
 case $CNI_NETNS in
 "/run/netns/$namespace" | "/var/run/netns/$namespace") ;;
-"") [ "$CNI_COMMAND" = DEL ] || exec "$ptp" ;;
-*) exec "$ptp" ;;
+"") [ "$CNI_COMMAND" = DEL ] || other ;;
+*) other ;;
 esac
 return='${"\r"}'
 short=${"$"}{id%"${"$"}{id#????????}"}
@@ -229,7 +242,8 @@ addr add $gateway4/32 dev $host
 link set $host up
 neigh replace $ip4 lladdr $mac nud permanent dev $host
 route replace $ip4/32 dev $host scope host"
-inside="link set $name up
+inside="link set lo up
+link set $name up
 addr add $ip4/$bits4 brd + dev $name noprefixroute
 neigh replace $gateway4 lladdr $gateway nud permanent dev $name
 route add $gateway4/32 dev $name scope link src $ip4

@@ -14,7 +14,7 @@ import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
 import { moveToCgroup } from "./own-cgroup.ts";
 import { workingCrun } from "./oci-runtime.ts";
-import { linkPlugins } from "./plugin-links.ts";
+import { linkPlugins } from "../cni/plugin-links.ts";
 import { writeSandboxProfile } from "./sandbox-seccomp.ts";
 import { installShimScript } from "./shim-script.ts";
 import { findProgram, hasSysResource, processStartTicks } from "../process.ts";

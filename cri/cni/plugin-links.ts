@@ -1,12 +1,15 @@
 // The network plug-ins of a private containerd: links to the machine's, in a directory where one of our own can lie beside
 // them, as containerd 1.6 looks into one directory only.
+import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../directories.ts";
 
-/** Another start makes the same links. */
-function unlessThere(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EEXIST") throw error;
+/** Makes the link, or replaces what is there: who looks for it at this moment finds the old one or the new one. */
+export async function replaceLink(target: string, path: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}`;
+  await fs.symlink(target, temporary);
+  await fs.rename(temporary, path);
 }
 
 /** Brings the links up to date. Resolves to the directory, or to the machine's own when the links can't be made. */
@@ -28,10 +31,10 @@ export async function linkPlugins(
       const target = await fs.readlink(path).catch(() => undefined);
       if (target !== undefined && target === wanted.get(entry.name))
         wanted.delete(entry.name);
-      else await fs.rm(path, { force: true });
+      else if (!wanted.has(entry.name)) await fs.rm(path, { force: true });
     }
     for (const [name, target] of wanted)
-      await fs.symlink(target, join(directory, name)).catch(unlessThere);
+      await replaceLink(target, join(directory, name));
     return directory;
   } catch {
     return machine;
