@@ -37,8 +37,8 @@ need_packages() {
 	[ "$status" = 0 ] || die "apt-get could not install:$missing"
 }
 
-runtime_packages="containerd runc containernetworking-plugins nftables conntrack iptables iproute2 zstd"
-test_packages="busybox-static crun dbus docker.io etcd-client etcd-server faketime openssl procps socat systemd systemd-container wireguard-go wireguard-tools"
+runtime_packages="containerd runc crun containernetworking-plugins nftables conntrack iptables iproute2 zstd"
+test_packages="busybox-static dbus docker.io etcd-client etcd-server faketime openssl procps socat systemd systemd-container wireguard-go wireguard-tools"
 
 need_node() {
 	command -v node >/dev/null 2>&1 || die "Node.js 20.19 or newer is needed (https://nodejs.org)"
