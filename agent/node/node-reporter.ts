@@ -22,6 +22,8 @@ import {
   systemInfo,
   type MachineCapacity,
 } from "./machine.ts";
+import { GivenAddresses } from "./given-addresses.ts";
+import { hostInterfaces } from "./host-interfaces.ts";
 import {
   conditionEvents,
   isReady,
@@ -50,6 +52,8 @@ interface NodeReporterOptions {
   /** The Node's ranges of pod addresses are known, or others. */
   onPodRanges?: (ranges: readonly string[]) => void;
   startup: NodeStartup;
+  /** Of the machine; default: as it has them. */
+  interfaces?: typeof hostInterfaces;
 }
 
 const noDevices = (): DeviceCapacity => ({ capacity: {}, allocatable: {} });
@@ -59,6 +63,7 @@ const registrations = { baseMs: 200, maxMs: 7000 };
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
+  readonly #given: GivenAddresses;
   #addresses: readonly string[];
   #node: Node | undefined;
   #conditions: readonly NodeCondition[] = [];
@@ -82,7 +87,11 @@ export class NodeReporter {
 
   constructor(options: NodeReporterOptions) {
     this.#options = options;
-    this.#addresses = options.config.nodeIPs;
+    this.#given = new GivenAddresses(options.config.nodeIPs, {
+      interfaces: options.interfaces ?? hostInterfaces,
+      logger: options.logger,
+    });
+    this.#addresses = this.#given.look();
     this.#runtime = new RuntimeHealth(options);
   }
 
@@ -96,7 +105,7 @@ export class NodeReporter {
     this.#onRuntimeRecovered.push(listener);
   }
 
-  /** Known from the first moment: given, or found from the interfaces. */
+  /** Known from the first moment: given, as far as the machine has them, or found from the interfaces. */
   get addresses(): readonly string[] {
     return this.#addresses;
   }
@@ -161,11 +170,7 @@ export class NodeReporter {
 
   async start(): Promise<void> {
     const { client, config } = this.#options;
-    if (config.nodeIPs.length === 0)
-      this.#addresses = await primaryAddresses(
-        this.#podRanges(),
-        config.preferredFamily,
-      );
+    this.#addresses = await this.#lookForAddresses();
     this.#options.events.node("Normal", "Starting", "Starting kubelet.");
     if (client && config.registerNode) {
       this.#register(client, 0);
@@ -184,6 +189,13 @@ export class NodeReporter {
       });
     }
     this.report();
+  }
+
+  async #lookForAddresses(): Promise<readonly string[]> {
+    const { nodeIPs, preferredFamily } = this.#options.config;
+    return nodeIPs.length > 0
+      ? this.#given.look()
+      : await primaryAddresses(this.#podRanges(), preferredFamily);
   }
 
   #podRanges(): string[] {
@@ -282,11 +294,7 @@ export class NodeReporter {
     const { config, clock, client } = this.#options;
     if (await this.#runtime.look())
       for (const listener of this.#onRuntimeRecovered) listener();
-    if (config.nodeIPs.length === 0)
-      this.#addresses = await primaryAddresses(
-        this.#podRanges(),
-        config.preferredFamily,
-      );
+    this.#addresses = await this.#lookForAddresses();
     if (!client || !this.#node || this.#stopped) return;
     const [capacity, info] = await Promise.all([
       machineCapacity(config.rootDirectory),

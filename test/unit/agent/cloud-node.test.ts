@@ -10,6 +10,7 @@ import type { Node } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { nodes } from "../../../client/resources.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import { withAddresses } from "../../support/interfaces.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryApi } from "../../support/memory-api.ts";
@@ -36,6 +37,7 @@ async function started(
   const api = client.resource(nodes);
   if (before) await api.create(before);
   const reporter = new NodeReporter({
+    interfaces: () => withAddresses("10.1.1.1", "fd00::1"),
     startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
     client,
     runtime,

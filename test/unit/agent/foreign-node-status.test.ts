@@ -8,6 +8,7 @@ import { NodeReporter } from "../../../agent/node/node-reporter.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { nodes } from "../../../client/resources.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import { withAddresses } from "../../support/interfaces.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryApi } from "../../support/memory-api.ts";
@@ -31,6 +32,7 @@ const startedMs = clock.now();
 const client = createClient(new MemoryApi(clock), { clock, logger });
 const api = client.resource(nodes);
 const reporter = new NodeReporter({
+  interfaces: () => withAddresses("10.1.1.1", "fd00::1"),
   startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
   client,
   runtime,

@@ -1,21 +1,14 @@
-// The node's address is never one of the pods': every pod's interface on the host has the gateway's address.
+// The node's address is never one of the pods': every pod's interface on the host has the gateway's address. One that is given
+// and that no interface has is reported once it is there.
 import type { NetworkInterfaceInfo } from "node:os";
+import { pino } from "pino";
+import { GivenAddresses } from "../../../agent/node/given-addresses.ts";
 import { choosePrimary } from "../../../agent/node/machine.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { agentConfig } from "../../../cli/parts/agent/agent-config.ts";
+import { at, withAddresses } from "../../support/interfaces.ts";
 
-const at = (address: string): NetworkInterfaceInfo[] => [
-  {
-    address,
-    family: address.includes(":") ? "IPv6" : "IPv4",
-    internal: address.startsWith("127."),
-    netmask: "",
-    mac: "",
-    cidr: null,
-    ...(address.includes(":") ? { scopeid: 0 } : {}),
-  } as NetworkInterfaceInfo,
-];
 const pods = { veth1: at("10.42.0.1"), veth2: at("10.42.0.1") };
 const ranges = ["10.42.0.0/24", "fd00:1::/64"];
 
@@ -81,4 +74,34 @@ test("--node-ip=0.0.0.0 and :: are no addresses", () => {
   expect(of("0.0.0.0")).toEqual([[], "IPv4"]);
   expect(of("::")).toEqual([[], "IPv6"]);
   expect(of("10.0.0.1,fd00::1")).toEqual([["10.0.0.1", "fd00::1"], undefined]);
+});
+
+test("an address of --node-ip that no interface has is named once, and reported when one has it", () => {
+  const logged: unknown[] = [];
+  const logger = pino(
+    { level: "warn" },
+    { write: (line) => logged.push(line) },
+  );
+  let interfaces = withAddresses("10.0.0.1");
+  const given = new GivenAddresses(["10.0.0.1", "fd00:0::2"], {
+    interfaces: () => interfaces,
+    logger,
+  });
+  expect([given.look(), given.look()]).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  expect(logged).toEqual([
+    expect.stringMatching(/"nodeIp":"fd00:0::2".*no network interface/),
+  ]);
+  interfaces = withAddresses("10.0.0.1", "fd00::2");
+  expect(given.look()).toEqual(["10.0.0.1", "fd00:0::2"]);
+  interfaces = {};
+  expect(given.look()).toEqual([]);
+  expect(logged).toHaveLength(2);
+});
+
+test("every address of the loopback network is the machine's", () => {
+  const given = new GivenAddresses(["127.0.0.7"], {
+    interfaces: () => ({}),
+    logger: pino({ level: "silent" }),
+  });
+  expect(given.look()).toEqual(["127.0.0.7"]);
 });
