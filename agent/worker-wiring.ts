@@ -37,6 +37,7 @@ export function workersContext(
   const nodeIPs = (): readonly string[] => node.addresses;
   const images = wireImages(ground);
   const hooks = createHookRunner(runtime, clock, events);
+  ground.metrics.add(() => hooks.families());
   const restartBackOff = restartDelays(config);
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const resourceLimits = limitsOf(config, node);

@@ -1,6 +1,8 @@
 // postStart and preStop handlers: exec in the container, an HTTP GET to the pod, or a sleep. Any answer to the GET is good.
 // What a handler says when it fails may hold secrets: it goes into the container's state, not into events.
 import type { Clock } from "../../../api/clock.ts";
+import { Counters } from "../../../api/metrics/counted.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import type {
   Container,
   HTTPGetAction,
@@ -30,8 +32,17 @@ export function createHookRunner(
   runtime: Pick<Runtime, "execSync">,
   clock: Clock,
   events: Pick<PodEvents, "pod">,
-): HookRunner {
+): HookRunner & { families(): readonly Family[] } {
+  const fallbacks = counting(
+    "kubelet_lifecycle_handler_http_fallbacks_total",
+    "[ALPHA] The number of times lifecycle handlers successfully fell back to http from https.",
+  );
+  const endedSleeps = counting(
+    "kubelet_sleep_action_terminated_early_total",
+    "[ALPHA] The number of times lifecycle sleep handler got terminated before it finishes",
+  );
   return {
+    families: () => [fallbacks.family(), endedSleeps.family()],
     async run(pod, container, containerId, handler, podIP, signal) {
       const where = `for Container "${container.name}" in Pod "${podDescription(pod)}" failed - error`;
       if (handler.exec) {
@@ -46,15 +57,10 @@ export function createHookRunner(
           );
       } else if (handler.httpGet) {
         const { path = "" } = handler.httpGet;
+        const action = handler.httpGet;
         try {
-          await httpHook(
-            events,
-            pod,
-            container,
-            handler.httpGet,
-            podIP,
-            signal,
-          );
+          if (await httpHook(events, pod, container, action, podIP, signal))
+            fallbacks.count();
         } catch (error) {
           if (signal.aborted) return;
           throw new Error(
@@ -62,8 +68,10 @@ export function createHookRunner(
             { cause: error },
           );
         }
-      } else if (handler.sleep)
+      } else if (handler.sleep) {
         await sleep(clock, handler.sleep.seconds * 1000, signal);
+        if (signal.aborted) endedSleeps.count();
+      }
       // tcpSocket is there for the API's sake; no kubelet runs it.
       else throw new Error("Cannot run handler: invalid handler");
     },
@@ -92,7 +100,13 @@ async function execHook(
   }
 }
 
-/** Where HTTPS is answered with HTTP it is asked once more so, as older handlers rely on that. */
+function counting(name: string, help: string): Counters {
+  const counters = new Counters({ name, help });
+  counters.add(0);
+  return counters;
+}
+
+/** Where HTTPS is answered with HTTP it is asked once more so, as older handlers rely on that; resolves to true then. */
 async function httpHook(
   events: Pick<PodEvents, "pod">,
   pod: Pod,
@@ -100,11 +114,12 @@ async function httpHook(
   action: HTTPGetAction,
   podIP: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const host = action.host || podIP;
   const options = { signal, userAgent: "kube-lifecycle/1.32" };
   try {
     await httpGet(action, host, container, options);
+    return false;
   } catch (error) {
     const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
     if (!cause || !isPlainAnswer(cause)) throw error;
@@ -123,6 +138,7 @@ async function httpHook(
       "LifecycleHTTPFallback",
       `request to HTTPS lifecycle hook ${host}:${action.port} got HTTP response, retry with HTTP succeeded`,
     );
+    return true;
   }
 }
 

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
-import { Family } from "../../../api/metrics/family.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import {
   noAffinity,
@@ -17,6 +17,7 @@ import { CheckedState } from "../checked-state.ts";
 import { chooseDevices } from "./device-choice.ts";
 import { deviceHints } from "./device-hints.ts";
 import { DeviceHoldings, type Holding } from "./device-holdings.ts";
+import { DeviceMetrics } from "./device-metrics.ts";
 import {
   DeviceInventory,
   noHealthyDevices,
@@ -60,7 +61,7 @@ export class DeviceManager implements HintProvider {
   readonly #holdings = new DeviceHoldings();
   readonly #checkpoint: CheckedState<DeviceState>;
   readonly #sockets = new Map<string, DevicePluginClient>();
-  readonly #registrations = new Map<string, number>();
+  readonly #metrics = new DeviceMetrics();
   readonly #changes: AtMostEvery;
   #turn: Promise<unknown> = Promise.resolve();
   #numaNodes: readonly number[] | undefined;
@@ -223,14 +224,7 @@ export class DeviceManager implements HintProvider {
   }
 
   metrics(): Family[] {
-    const family = new Family(
-      "kubelet_device_plugin_registration_total",
-      "counter",
-      "[ALPHA] Cumulative number of device plugin registrations. Broken down by resource name.",
-    );
-    for (const [resource_name, count] of this.#registrations)
-      family.add({ resource_name }, count);
-    return [family];
+    return this.#metrics.families();
   }
 
   async #connect(resource: string, socketPath: string): Promise<void> {
@@ -246,10 +240,7 @@ export class DeviceManager implements HintProvider {
       client.close();
       throw error;
     }
-    this.#registrations.set(
-      resource,
-      (this.#registrations.get(resource) ?? 0) + 1,
-    );
+    this.#metrics.registered(resource);
     const key = `${resource}\n${socketPath}`;
     this.#sockets.set(key, client);
     logger.info({ resource, socketPath }, "device plug-in registered");
@@ -362,7 +353,10 @@ export class DeviceManager implements HintProvider {
       nodes: affinity.nodes,
       client,
     });
-    const allocation = await client.allocate(ids);
+    const allocation = await this.#metrics.timedAllocation(
+      resource,
+      client.allocate(ids),
+    );
     this.#holdings.add({
       podUid,
       container: name,

@@ -8,6 +8,7 @@ import {
   PodEnding,
   type EndingContext,
 } from "../../../agent/pods/end/container-end.ts";
+import { metricsText } from "../../../api/metrics/family.ts";
 import { createHookRunner } from "../../../agent/pods/end/lifecycle-hooks.ts";
 import type {
   Container,
@@ -207,12 +208,14 @@ describe("handlers", () => {
 
   const reported: string[] = [];
   const pod = testPod();
+  /** Of the last handler that was run. */
+  let counted: () => string;
   const run = (
     handler: LifecycleHandler,
     exitCode = 0,
     signal = new AbortController().signal,
-  ): Promise<string> =>
-    createHookRunner(
+  ): Promise<string> => {
+    const runner = createHookRunner(
       {
         execSync: () =>
           Promise.resolve({
@@ -223,12 +226,15 @@ describe("handlers", () => {
       },
       new FakeClock(0),
       { pod: (_pod, _type, reason) => void reported.push(reason) },
-    )
+    );
+    counted = () => metricsText(runner.families());
+    return runner
       .run(pod, pod.spec.containers[0]!, "c", handler, "127.0.0.1", signal)
       .then(
         () => "succeeded",
         (error: Error) => error.message,
       );
+  };
 
   test("a command fails by its exit code", async () => {
     const exec = { command: ["sh", "-c", "exit 3"] };
@@ -251,10 +257,17 @@ describe("handlers", () => {
     );
     expect(asked.pop()).toBe("/hook kube-lifecycle/1.32 -");
     expect(reported).toEqual(["LifecycleHTTPFallback"]);
+    expect(counted()).toMatch(/http_fallbacks_total 1\n/);
     const nobody = { path: "/x", port: 1 };
     expect(await run({ httpGet: nobody })).toBe(
       'HTTP lifecycle hook (/x) for Container "app" in Pod "p_ns(u)" failed - error: Get "http://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: connection refused',
     );
+  });
+
+  test("a sleep that the signal ends is counted", async () => {
+    const ended = AbortSignal.abort();
+    expect(await run({ sleep: { seconds: 60 } }, 0, ended)).toBe("succeeded");
+    expect(counted()).toMatch(/sleep_action_terminated_early_total 1\n/);
   });
 
   test("a handler for TCP can't be run", async () => {

@@ -10,6 +10,7 @@ const node = (annotations: Record<string, string>): Node => ({
   apiVersion: "v1",
   kind: "Node",
   metadata: { name: "n", annotations },
+  spec: {},
 });
 
 test("the controllers attach volumes unless --enable-controller-attach-detach=false", () => {
