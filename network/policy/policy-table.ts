@@ -1,9 +1,11 @@
 // The fixed part of the table of network policies: who is isolated, and where packets meet that. The rules are for
 // what is forwarded: a pod's own node reaches it, and is reached, whatever the policies say. Packets that belong to no
 // connection are dropped where either end is isolated: the chains of pods then match nothing. What comes from a link of a pod
-// with an address that is not routed there is dropped. Each new link-local source that asks for a neighbour takes a place in
-// the kernel's table of neighbours, which is one for the whole machine: a link may ask so once a second. Our own network
-// plug-in's links are known by their name, others are in pod-links, so that a pod that starts or ends changes nothing here.
+// with an address that is not routed there is dropped. Each link-local source that the node answers, or that asks for
+// neighbours or for routers, takes a place in the kernel's table of neighbours, which is one for the whole machine: a link may
+// ask for neighbours so once a second, and sends nothing else under such addresses that makes the node answer. Neither may a
+// pod announce routes (CVE-2020-10749). Our own network plug-in's links are known by their name, others are in pod-links, so
+// that a pod that starts or ends changes nothing here.
 import { pairLinkPrefix } from "../../cri/cni/pair-script.ts";
 
 export const policyTableText = `  set pod-links { type ifname; }
@@ -29,9 +31,13 @@ export const policyTableText = `  set pod-links { type ifname; }
     ct reply ip6 saddr vmap @ingress6
     ct original ip6 saddr vmap @egress6
   }
-  chain pod-sources {
+  chain pod-neighbors {
     icmpv6 type nd-neighbor-solicit ip6 saddr fe80::/10 add @solicitations { iif limit rate over 1/second burst 10 packets } drop
-    ip6 saddr { ::, fe80::/10 } accept
+    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, echo-reply, 131, 132, 143 } accept
+    counter drop
+  }
+  chain pod-sources {
+    ip6 saddr { ::, fe80::/10 } goto pod-neighbors
     fib saddr . iif oif missing counter drop
   }
   chain sources {

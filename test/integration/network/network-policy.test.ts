@@ -607,49 +607,85 @@ test.each<[string, string | undefined]>([
   },
 );
 
-/** Asks for a neighbour under as many link-local addresses as the first argument says, as a pod with raw sockets can. */
+/** Asks under as many link-local addresses as the first argument says, as a pod with raw sockets can. */
 const solicitations = String.raw`
 use Socket;
-my ($count, $target) = @ARGV;
+my ($count, $target, $kind, $to) = @ARGV;
+$to = pack("H*", $to =~ s/://gr);
 $target = Socket::inet_pton(AF_INET6, $target);
 socket(my $raw, 17, SOCK_RAW, 0) or die $!;
 my ($link) = qx(ip -o link show eth0) =~ /^(\d+):/;
-my $address = pack("S n i S C C a8", 17, 0x86dd, $link, 0, 0, 6, "\x33" x 6);
+my $address = pack("S n i S C C a8", 17, 0x86dd, $link, 0, 0, 6, $to);
 my $mac = pack("H12", "0a5800000001");
 for my $n (1 .. $count) {
   my $source = pack("H28 n", "fe80000000000000000000000000", $n);
-  my $body = pack("C C n N", 135, 0, 0, 0) . $target . pack("C C", 1, 1) . $mac;
-  my $sum = unpack("%32n*", $source . $target . pack("N N", length $body, 58) . $body);
+  my $own = pack("C C", 1, 1) . $mac;
+  my ($protocol, $at, $body) = @{{
+    neighbor => [58, 2, pack("C C n N", 135, 0, 0, 0) . $target . $own],
+    router => [58, 2, pack("C C n N", 133, 0, 0, 0) . $own],
+    echo => [58, 2, pack("C C n N", 128, 0, 0, 0)],
+    connection => [6, 16, pack("n n N N C C n n n", 4000, 80, 1, 0, 0x50, 2, 1000, 0, 0)],
+  }->{$kind}};
+  my $sum = unpack("%32n*", $source . $target . pack("N N", length $body, $protocol) . $body);
   $sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
-  substr($body, 2, 2) = pack("n", ~$sum & 0xffff);
-  my $packet = pack("N n C C", 0x60000000, length $body, 58, 255) . $source . $target . $body;
-  send($raw, pack("H12", "333300000001") . $mac . pack("n", 0x86dd) . $packet, 0, $address) or die $!;
+  substr($body, $at, 2) = pack("n", ~$sum & 0xffff);
+  my $packet = pack("N n C C", 0x60000000, length $body, $protocol, 255) . $source . $target . $body;
+  send($raw, $to . $mac . pack("n", 0x86dd) . $packet, 0, $address) or die $!;
 }
 `;
+
+/** Neighbours that the node has by link-local addresses on the link. */
+function linkLocalNeighbors(link: string): string[] {
+  return node
+    .run("ip", "-6", "-o", "neigh", "show", "dev", link)
+    .split("\n")
+    .filter((line) => line.startsWith("fe80::"));
+}
+
+/** Has the pod ask the node on their link. */
+function askUnderLinkLocal(pod: string, count: number, kind: string): void {
+  const text = node.run(
+    "ip",
+    "addr",
+    "show",
+    "dev",
+    linkOf(ends[pod]!.address),
+  );
+  const [, mac] = /link\/ether (\S+)/.exec(text) as RegExpExecArray;
+  const [, own] = /inet6 (fe80::[0-9a-f:]+)\//.exec(text) as RegExpExecArray;
+  ends[pod]!.machine.run(
+    ...["perl", "-e", solicitations, String(count), own!, kind, mac!],
+  );
+}
 
 test("questions under many link-local addresses leave few neighbours on the node", async () => {
   await settled();
   const link = linkOf("10.42.0.2");
-  const onNode = (): string[] =>
-    node
-      .run("ip", "-6", "-o", "neigh", "show", "dev", link)
-      .split("\n")
-      .filter((line) => line.startsWith("fe80::"));
-  const [, own] = /inet6 (fe80::[0-9a-f:]+)\//.exec(
-    node.run("ip", "-6", "addr", "show", "dev", link),
-  ) as RegExpExecArray;
-  const { machine } = ends.a1!;
-  machine.run("perl", "-e", solicitations, "400", own!);
+  const onNode = (): string[] => linkLocalNeighbors(link);
+  askUnderLinkLocal("a1", 400, "neighbor");
   expect(onNode().length).toBeGreaterThan(0);
   expect(onNode().length).toBeLessThan(40);
   // Another pod's questions are not counted with them.
-  const { machine: other } = ends.a2!;
-  other.run("perl", "-e", solicitations, "1", own!);
+  askUnderLinkLocal("a2", 1, "neighbor");
   for (const six of ["fd42::2", "fd42::3"])
     expect(
       await ends.b1!.machine.connect({ protocol: "tcp", host: six, port: 80 }),
     ).not.toBe("timeout");
 });
+
+test.each(["router", "echo", "connection"])(
+  "what the node would answer to link-local addresses leaves no neighbours: %s",
+  async (kind) => {
+    await settled();
+    const link = linkOf("10.42.0.4");
+    const before = linkLocalNeighbors(link).length;
+    askUnderLinkLocal("b1", 100, kind);
+    expect(linkLocalNeighbors(link).length - before).toBeLessThan(2);
+    expect(
+      node.run("nft", "list", "chain", ...table.split(" "), "pod-neighbors"),
+    ).toMatch(/counter packets \d{3}/);
+  },
+);
 
 test("rules that others delete are written again, others' rules stay", async () => {
   await policy("a", {});
