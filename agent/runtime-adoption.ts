@@ -6,12 +6,15 @@ import type { Clock, Timer } from "../api/clock.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { PodWorkers } from "./pods/worker/pod-workers.ts";
+import type { MirrorPods } from "./reporting/mirror-pods.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 
 interface RuntimeAdoptionOptions {
   runtimePods: Pick<RuntimePods, "start" | "relist" | "uids">;
   workers: Pick<PodWorkers, "open" | "isOpen" | "wakeAll">;
   sources: Pick<PodSources, "complete" | "endOrphans">;
+  /** Which mirrors may go depends on what the runtime runs. */
+  mirrors: Pick<MirrorPods, "reconcile"> | undefined;
   /** A pod that runs already counts as admitted. */
   admission: { adopt(uids: Iterable<string>): void };
   housekeeping: Pick<Housekeeping, "sweep">;
@@ -35,8 +38,8 @@ export class RuntimeAdoption {
 
   /** Resolves after the first try, whether or not the runtime answered. */
   async start(): Promise<void> {
-    const { runtimePods, workers, sources, admission, clock, logger } =
-      this.#options;
+    const { runtimePods, workers, sources, mirrors } = this.#options;
+    const { admission, clock, logger } = this.#options;
     if (this.#stopped) return;
     try {
       await runtimePods.start();
@@ -47,7 +50,9 @@ export class RuntimeAdoption {
     }
     admission.adopt(runtimePods.uids());
     workers.open();
-    if (!this.#stopped) sources.endOrphans();
+    if (this.#stopped) return;
+    sources.endOrphans();
+    mirrors?.reconcile();
   }
 
   /** @param afterMs soon at first: what pods left that ended while no agent ran goes then */
@@ -61,13 +66,14 @@ export class RuntimeAdoption {
   }
 
   resync(): void {
-    const { runtimePods, workers, sources, housekeeping, logger } =
-      this.#options;
+    const { runtimePods, workers, sources, mirrors } = this.#options;
+    const { housekeeping, logger } = this.#options;
     if (!workers.isOpen || this.#stopped) return;
     runtimePods.relist().then(
       () => {
         workers.wakeAll();
         sources.endOrphans();
+        mirrors?.reconcile();
         if (sources.complete) housekeeping.sweep();
       },
       (error: unknown) =>

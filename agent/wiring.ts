@@ -104,6 +104,7 @@ export function wireAgent(options: AgentOptions): AgentParts {
   const adoption = new RuntimeAdoption({
     ...parts,
     sources,
+    mirrors: reporting.reports.mirrors,
     admission,
     housekeeping: upkeep.housekeeping,
     resyncEveryMs: ground.settings.syncFrequencyMs,

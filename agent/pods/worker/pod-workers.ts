@@ -3,7 +3,7 @@
 import { isPodTerminal } from "../../../api/objects/pod-state.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
-import type { RuntimePods } from "../runtime/runtime-pods.ts";
+import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { isOwn, isStaticPod, podSource } from "../shape/labels.ts";
 import { podFullName } from "../shape/pod-shape.ts";
 import { PodWorker, type WorkerContext } from "./pod-worker.ts";
@@ -141,11 +141,30 @@ export class PodWorkers {
     this.#onGone.push(listener);
   }
 
-  /** A static pod of that full name is no longer wanted and still ends. */
+  /**
+   * A static pod of that full name is no longer wanted and still ends, or runs and is yet to be ended (endOrphans). Until the
+   * runtime was read nobody knows, and any may.
+   */
   staticPodEnds(fullName: string): boolean {
-    return this.list().some(
-      ({ pod, removed }) =>
-        removed && isStaticPod(pod) && podFullName(pod) === fullName,
+    if (!this.isOpen) return true;
+    return (
+      this.list().some(
+        ({ pod, removed }) =>
+          removed && isStaticPod(pod) && podFullName(pod) === fullName,
+      ) ||
+      this.#context.runtimePods
+        .uids()
+        .some((uid) => !this.#workers.has(uid) && this.#runs(uid, fullName))
+    );
+  }
+
+  /** The runtime has this agent's static pod of that name. */
+  #runs(uid: string, fullName: string): boolean {
+    const found = this.#context.runtimePods.get(uid);
+    if (!found || !this.#isOwn(found)) return false;
+    const pod = runtimePodAsPod(found);
+    return (
+      pod !== undefined && podFullName(pod) === fullName && isStaticPod(pod)
     );
   }
 
@@ -228,11 +247,14 @@ export class PodWorkers {
     const known = this.#context.runtimePods.get(uid);
     if (!known) return undefined;
     const found = await this.#context.runtimePods.refresh(uid, known);
-    const owner = this.#context.rootDirectory;
-    const own = [...found.sandboxes, ...found.containers].some((made) =>
-      isOwn(made, owner),
+    return this.#isOwn(found) ? runtimePodAsPod(found) : undefined;
+  }
+
+  #isOwn({ sandboxes, containers }: RuntimePod): boolean {
+    const { rootDirectory } = this.#context;
+    return [...sandboxes, ...containers].some((made) =>
+      isOwn(made, rootDirectory),
     );
-    return own ? runtimePodAsPod(found) : undefined;
   }
 
   async stop(): Promise<void> {

@@ -19,6 +19,8 @@ export interface Stage {
   node: FakeNode;
   host: FakeHost;
   workers: PodWorkers;
+  /** Workers of the next agent, which are not open yet: `workers` must have been stopped. */
+  nextWorkers(): PodWorkers;
   clock: FakeClock;
   statuses: Map<string, PodStatus>;
   finished: string[];
@@ -72,13 +74,14 @@ export async function workerStage(
     ...(options.users ? { users: options.users } : {}),
     ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
   });
-  const workers = new PodWorkers(context);
+  let workers = new PodWorkers(context);
   await context.runtimePods.start();
   workers.open();
   return {
     node,
     host,
     workers,
+    nextWorkers: () => (workers = new PodWorkers(context)),
     clock,
     statuses,
     finished,

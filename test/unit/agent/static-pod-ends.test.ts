@@ -1,0 +1,31 @@
+// Whether a static pod of a name still ends, by which its mirror stays: also when its manifest went while no agent ran.
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import { stagedPod, workerStage } from "./worker-stage.ts";
+
+const directories = useTempDirectories();
+
+test("what the last agent left runs until it was ended", async () => {
+  const stage = await workerStage(directories());
+  const { metadata, ...rest } = stagedPod();
+  const annotations = { "kubernetes.io/config.source": "file" };
+  stage.workers.set({ ...rest, metadata: { ...metadata, annotations } });
+  await stage.until("it runs", () => stage.running().length === 1);
+  expect(stage.workers.staticPodEnds("ns/p")).toBe(false);
+  await stage.workers.stop();
+
+  const workers = stage.nextWorkers();
+  // Nobody knows yet what runs.
+  expect(workers.staticPodEnds("ns/p")).toBe(true);
+  workers.open();
+  expect(workers.staticPodEnds("ns/p")).toBe(true);
+  expect(workers.staticPodEnds("ns/other")).toBe(false);
+  const ends = new Promise<boolean>((resolve) =>
+    workers.onGone(() => resolve(workers.staticPodEnds("ns/p"))),
+  );
+  workers.endOrphans(() => true);
+  await stage.until("it has ended", () => stage.running().length === 0);
+  await stage.until("nothing is left", () => stage.node.sandboxes.size === 0);
+  await stage.until("its worker is gone", () => workers.list().length === 0);
+  expect(await ends).toBe(false);
+  await workers.stop();
+});
