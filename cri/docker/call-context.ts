@@ -14,6 +14,7 @@ import {
   type SandboxRecord,
 } from "./records.ts";
 import type { DaemonFacts } from "./requests.ts";
+import type { UnfinishedStarts } from "./unfinished-starts.ts";
 
 export interface CallContext {
   readonly connection: DockerConnection;
@@ -22,6 +23,7 @@ export interface CallContext {
   readonly logger: Logger;
   readonly attachments: Attachments;
   readonly copiers: LogCopiers;
+  readonly unfinishedStarts: UnfinishedStarts;
   readonly cgroupMount: string;
   /** What the daemon says of itself; asked once a connection. */
   readonly facts: () => Promise<DaemonFacts>;

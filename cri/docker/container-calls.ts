@@ -17,15 +17,12 @@ import {
   type CallContext,
 } from "./call-context.ts";
 import { ignoreNotFound } from "./connection.ts";
-import {
-  cgroupValues,
-  writeCgroupValues,
-  type CgroupValues,
-} from "./cgroup-values.ts";
+import { cgroupValues, type CgroupValues } from "./cgroup-values.ts";
+import { holdToValues, writeValues } from "./hold-to-values.ts";
 import { createNamed, removeContainer } from "./create-container.ts";
 import { containerRecord, type ContainerRecord } from "./records.ts";
 import { containerRequest, resourcesRequest } from "./requests.ts";
-import { isNotModified, stopNow } from "./sandbox-calls.ts";
+import { isNotModified } from "./sandbox-calls.ts";
 import { securityOptions } from "./security-options.ts";
 
 type ContainerCalls = Pick<
@@ -138,7 +135,7 @@ export function containerCalls(context: CallContext): ContainerCalls {
           abortSignal: signal,
         }),
       );
-      if (values) await write(context, containerId, values);
+      if (values) await writeValues(context, containerId, values);
     },
 
     // The daemon's own checkpoints are directories of its own, which nothing else can restore.
@@ -150,14 +147,6 @@ export function containerCalls(context: CallContext): ContainerCalls {
         ),
       ),
   };
-}
-
-async function write(
-  { cgroupMount, facts }: CallContext,
-  id: string,
-  values: CgroupValues,
-): Promise<void> {
-  await writeCgroupValues(cgroupMount, await facts(), id, values);
 }
 
 /** What else of a running container's resources is to be written; undefined: nothing. */
@@ -177,13 +166,13 @@ async function laterValues(
   return { ...values, parent: record.cgroup.parent };
 }
 
-/** A container that can't be held to the values of its cgroup must not go on. */
 async function start(
   context: CallContext,
   id: string,
   values: CgroupValues | undefined,
 ): Promise<void> {
-  const { connection } = context;
+  const { connection, unfinishedStarts } = context;
+  if (values) await unfinishedStarts.begin(id);
   await connection
     .call("StartContainer", (docker, signal) =>
       docker.getContainer(id).start({ abortSignal: signal }),
@@ -191,19 +180,7 @@ async function start(
     .catch((error: unknown) => {
       if (!isNotModified(error)) throw error;
     });
-  if (!values) return;
-  try {
-    await write(context, id, values);
-  } catch (error) {
-    const runs = await inspectContainer(connection, id).then(
-      ({ info }) => info.State.Running,
-      () => true,
-    );
-    // One that ended at once has no cgroup left.
-    if (!runs) return;
-    await stopNow(connection, id);
-    throw error;
-  }
+  if (values) await holdToValues(context, id, values);
 }
 
 /** The daemon refuses a mount of what is not there; the other runtimes make a directory of it. */

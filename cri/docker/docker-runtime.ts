@@ -21,6 +21,7 @@ import { SandboxImage } from "../sandbox-image/present-image.ts";
 import { ensureSandboxImage } from "./images/sandbox-image.ts";
 import { statsCalls } from "./stats-calls.ts";
 import { streamCalls } from "./streams/stream-calls.ts";
+import { UnfinishedStarts } from "./unfinished-starts.ts";
 
 export interface DockerRuntimeOptions {
   /** `unix:///var/run/docker.sock` or a path. */
@@ -57,6 +58,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     endpoint: options.endpoint,
     requestTimeoutMs,
   });
+  const { stateDirectory = usualStateDirectory } = options;
   let facts: Promise<DaemonFacts> | undefined;
   const context: CallContext = {
     connection,
@@ -71,12 +73,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
       ...(options.cni?.binaryDirectories
         ? { binaryDirectories: options.cni.binaryDirectories }
         : {}),
-      stateDirectory: join(
-        options.stateDirectory ?? usualStateDirectory,
-        "networks",
-      ),
+      stateDirectory: join(stateDirectory, "networks"),
     }),
     copiers: new LogCopiers({ clock, logger }),
+    unfinishedStarts: new UnfinishedStarts(join(stateDirectory, "starting")),
     cgroupMount: options.cgroupMount ?? "/sys/fs/cgroup",
     facts() {
       facts ??= daemonFacts(context);
