@@ -17,7 +17,7 @@ interface HousekeepingOptions {
   resources: Pick<ResourceManagers, "releaseOthers">;
   claims: Pick<PodClaims, "unprepareOthers">;
   hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
-  volumes: Pick<VolumeManager, "uids" | "unmount">;
+  volumes: Pick<VolumeManager, "uids" | "unmount" | "releaseOthers">;
   /** The pod has a worker, or the runtime has something of it. */
   isKnown: (uid: string) => boolean;
   clock: Clock;
@@ -99,6 +99,7 @@ export class Housekeeping {
 
   async #sweep(): Promise<void> {
     const { hostFiles, volumes, cgroups, isKnown, logger } = this.#options;
+    await volumes.releaseOthers(isKnown);
     const uids = new Set([
       ...(await hostFiles.uids()),
       ...(await volumes.uids()),

@@ -101,6 +101,11 @@ export class VolumeManager {
     this.#localPath.start();
   }
 
+  /** What goes with its pod went while no agent ran. Only when all sources are complete. */
+  releaseOthers(isKnown: (podUid: string) => boolean): Promise<void> {
+    return this.#localPath.releaseOthers(isKnown);
+  }
+
   async stop(): Promise<void> {
     await this.#localPath.stop();
     await this.#memory.stop();

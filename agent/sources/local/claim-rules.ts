@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
+  ephemeralAnnotation,
   localPathProvisioner,
   provisionedName,
 } from "../../../api/objects/volumes/local-path.ts";
@@ -76,7 +77,7 @@ export function claimProblems({
 /**
  * The claim as it is bound, and its volume.
  * @param root below which the volumes lie
- * @param ownerUid whose claim it is; another owner's of the same name has another volume
+ * @param ownerUid the pod of an ephemeral volume; another owner's of the same name has another volume
  */
 export function boundClaim(
   { metadata, spec = {} }: PersistentVolumeClaim,
@@ -104,6 +105,7 @@ export function boundClaim(
         name: volumeName,
         annotations: {
           "pv.kubernetes.io/provisioned-by": localPathProvisioner,
+          ...(ownerUid ? { [ephemeralAnnotation]: ownerUid } : {}),
         },
       },
       spec: {

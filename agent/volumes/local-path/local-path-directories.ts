@@ -1,9 +1,11 @@
 // The directory below which this node keeps volumes of the built-in class (api/objects/volumes/local-path.ts): the Node names it,
 // the first mount makes a volume's own directory, and one whose PersistentVolume is gone is removed. Only root can pass the
 // directory, so no other user of the host reads what pods write.
-// A directory is removed only when the API server says that the volume does not exist: an error of any kind keeps it.
+// A directory is removed only when the API server says that the volume does not exist: an error of any kind keeps it, and one
+// that was made without an API server stays.
 // Without an API server it is removed when the volume went while this agent ran, by its reclaim policy, and did not come
-// back for a minute: a manifest is soon moved, and a directory of manifests that is not there at a start says nothing.
+// back for a minute: a manifest is soon moved, and a directory of manifests that is not there at a start says nothing. That of
+// a generic ephemeral volume goes with its pod, also when that went while no agent ran.
 import { mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Logger } from "pino";
@@ -15,6 +17,7 @@ import { mountsBelow } from "../files/mounts.ts";
 import { ensurePrivateDirectory } from "../files/private-directories.ts";
 import { removeTree } from "../files/remove-tree.ts";
 import { ensureVolumeDirectory } from "../files/volume-directory.ts";
+import { VolumeOwners } from "./volume-owners.ts";
 
 interface LocalPathOptions {
   readonly directory: string;
@@ -35,6 +38,7 @@ const volumeName = /^pvc-[0-9a-f-]{1,64}$/;
 
 export class LocalPathDirectories {
   readonly #options: LocalPathOptions;
+  readonly #owners: VolumeOwners;
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
@@ -44,6 +48,7 @@ export class LocalPathDirectories {
 
   constructor(options: LocalPathOptions) {
     this.#options = options;
+    this.#owners = new VolumeOwners(options.directory);
   }
 
   start(): void {
@@ -74,12 +79,22 @@ export class LocalPathDirectories {
       onAdd: ({ metadata }) => void this.#gone.delete(metadata.name),
       onDelete: ({ metadata, spec }) => {
         if (spec?.persistentVolumeReclaimPolicy !== "Delete") return;
-        if (!this.owns(spec.local?.path ?? "")) return;
-        const isFirst = this.#gone.size === 0;
-        this.#gone.set(metadata.name, this.#options.clock.monotonic());
-        if (isFirst) this.#sweepLater();
+        if (this.owns(spec.local?.path ?? "")) this.#went(metadata.name);
       },
     });
+  }
+
+  #went(name: string): void {
+    const isFirst = this.#gone.size === 0;
+    this.#gone.set(name, this.#options.clock.monotonic());
+    if (isFirst) this.#sweepLater();
+  }
+
+  /** Ephemeral volumes of pods that went while no agent ran go like those whose pod went while one did. */
+  async releaseOthers(isKnown: (podUid: string) => boolean): Promise<void> {
+    if (this.#options.client) return;
+    for (const [name, podUid] of await this.#owners.ephemeral())
+      if (!isKnown(podUid) && !this.#gone.has(name)) this.#went(name);
   }
 
   /** Is it the path of a volume of the built-in class? */
@@ -90,9 +105,13 @@ export class LocalPathDirectories {
     );
   }
 
-  /** Every user of the pod may write to a new volume; one that is there keeps its rights. */
-  async make(path: string): Promise<void> {
+  /**
+   * Every user of the pod may write to a new volume; one that is there keeps its rights.
+   * @param podUid of the pod with which the volume goes
+   */
+  async make(path: string, podUid?: string): Promise<void> {
     await ensurePrivateDirectory(this.#options.directory);
+    if (!this.#options.client) await this.#owners.add(basename(path), podUid);
     const made = await mkdir(path).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
@@ -119,20 +138,25 @@ export class LocalPathDirectories {
   async #sweep(): Promise<void> {
     const { directory, client, logger, inUse } = this.#options;
     const names = await readdir(directory).catch((): string[] => []);
+    const withoutApi = client ? await this.#owners.names() : new Set<string>();
     for (const name of names) {
       const path = join(directory, name);
       if (this.#stopped) return;
-      if (!this.owns(path) || inUse(path)) continue;
+      if (!this.owns(path) || inUse(path) || withoutApi.has(name)) continue;
       if (!(client ? await isGone(client, name) : this.#isGone(name))) continue;
       // What an administrator mounted there is not the volume's.
       if ((await mountsBelow(path)).length > 0) continue;
       // It may have come back meanwhile.
       if (!client && !this.#isGone(name)) continue;
       await removeTree(path);
+      await this.#owners.remove(name);
       logger.info({ volume: name }, "removed the directory of a volume");
     }
     for (const name of this.#gone.keys())
-      if (this.#isGone(name) && !names.includes(name)) this.#gone.delete(name);
+      if (this.#isGone(name) && !names.includes(name)) {
+        await this.#owners.remove(name);
+        this.#gone.delete(name);
+      }
   }
 
   #isGone(name: string): boolean {

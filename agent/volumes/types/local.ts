@@ -3,6 +3,7 @@
 // system that is made and mounted.
 import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { ephemeralAnnotation } from "../../../api/objects/volumes/local-path.ts";
 import { SharedReading } from "../../../api/queueing/shared-reading.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { mountDevice } from "../files/devices.ts";
@@ -30,7 +31,11 @@ export function localPlugin(
     serves: ["persistent"],
     async mount({ pod, source, persistentVolume }) {
       const { path, fsType } = source.local!;
-      if (builtIn.owns(path)) await builtIn.make(path);
+      if (builtIn.owns(path))
+        await builtIn.make(
+          path,
+          persistentVolume?.metadata.annotations?.[ephemeralAnnotation],
+        );
       else await ensureAnswer(path);
       const found = await stat(path);
       const isDevice = found.isBlockDevice();

@@ -8,6 +8,9 @@ export const localPathProvisioner = "orbit.io/local-path";
 /** On Nodes: the absolute path below which the agent keeps the volumes. */
 export const localPathAnnotation = "orbit.io/local-path-directory";
 
+/** On volumes of a node without an API server: the uid of the pod whose generic ephemeral volume it is. */
+export const ephemeralAnnotation = "orbit.io/ephemeral-volume-of";
+
 export function localPathDirectory({ metadata }: Node): string | undefined {
   const path = metadata.annotations?.[localPathAnnotation];
   return path?.startsWith("/") ? path : undefined;

@@ -37,6 +37,7 @@ export function hostParts(host: FakeHost, act: Action, directory: string) {
       unmount: (uid: string) =>
         act("volumes.unmount", () => void host.volumes.delete(uid)),
       uids: () => Promise.resolve([...host.volumes]),
+      releaseOthers: () => Promise.resolve(),
     },
     cgroups: {
       createPod: (pod: Pod) =>

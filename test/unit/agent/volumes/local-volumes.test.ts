@@ -24,8 +24,7 @@ import { testPod } from "../runtime-objects.ts";
 const directories = useTempDirectories();
 const logger = pino({ level: "silent" });
 
-function setUp() {
-  const root = directories();
+function setUp(root = directories()) {
   const api = new MemoryApi(systemClock);
   const client = createClient(api, { clock: systemClock, logger });
   const used = new Set<string>();
@@ -131,8 +130,7 @@ describe("without an API server", () => {
     },
   });
 
-  function alone() {
-    const root = directories();
+  function alone(root = directories()) {
     const objects = new MemoryObjects();
     const clock = new FakeClock();
     const used = new Set<string>();
@@ -201,6 +199,57 @@ describe("without an API server", () => {
       expect(left(root)).toEqual(["pvc-1"]);
     }
     await stop();
+  });
+
+  test("an ephemeral volume goes with a pod that went while no agent ran", async () => {
+    const { root, objects, builtIn, stop } = alone();
+    const plugin = localPlugin(
+      { rootDirectory: root, memoryDirectory: undefined },
+      builtIn,
+    );
+    for (const [name, podUid] of [
+      ["pvc-1", "gone"],
+      ["pvc-2", "kept"],
+      ["pvc-3", undefined],
+    ] as const) {
+      const made = volume(root, name, "Delete");
+      if (podUid)
+        made.metadata.annotations = { "orbit.io/ephemeral-volume-of": podUid };
+      objects.put(persistentVolumes, made);
+      await plugin.mount({
+        ...request(name, made.spec!),
+        persistentVolume: made,
+      });
+    }
+    await stop();
+
+    const { clock, builtIn: next, stop: stopNext } = alone(root);
+    const isKnown = (uid: string): boolean => uid === "kept";
+    await next.releaseOthers(isKnown);
+    clock.advance(59_000);
+    // The first that found it gone counts.
+    await next.releaseOthers(isKnown);
+    await next.sweep();
+    expect(left(root)).toEqual(["pvc-1", "pvc-2", "pvc-3"]);
+    clock.advance(1000);
+    await next.sweep();
+    expect(left(root)).toEqual(["pvc-2", "pvc-3"]);
+    // Nothing of it is found again.
+    await next.releaseOthers(() => true);
+    expect(fs.readdirSync(path.join(root, "local-path-owners"))).toEqual([
+      "pvc-2",
+      "pvc-3",
+    ]);
+    await stopNext();
+  });
+
+  test("what was made so stays when the agent has an API server, which does not know it", async () => {
+    const { root, builtIn, stop } = alone();
+    await builtIn.make(path.join(root, "local-path/pvc-1"));
+    await stop();
+    fs.mkdirSync(path.join(root, "local-path/pvc-2"));
+    await setUp(root).builtIn.sweep();
+    expect(left(root)).toEqual(["pvc-1"]);
   });
 
   test("a path outside of the directory is never removed, whatever a volume says", async () => {
