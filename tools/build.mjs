@@ -114,6 +114,7 @@ const entryPoints = {
   "snapshot-worker": path.join(root, "storage/snapshots/snapshot-worker.ts"),
   "dns-worker": path.join(root, "network/dns/dns-worker.ts"),
   "yaml-worker": path.join(root, "apiserver-lite/serving/yaml/yaml-worker.ts"),
+  "manifest-worker": path.join(root, "agent/sources/manifest-worker.ts"),
   "ingress-worker": path.join(root, "network/ingress/ingress-worker.ts"),
 };
 try {

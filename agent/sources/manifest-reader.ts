@@ -1,17 +1,25 @@
 // Reads one manifest file: size limit, several documents, JSON or YAML, Lists taken apart, every document checked against
-// its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest.
+// its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest. A long text is taken apart
+// on another thread (manifest-thread.ts), as its parser goes through it in one go.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
-import type { ManifestDocument } from "../../api/codec/yaml.ts";
 import { conformObject } from "../../api/codec/json.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import { schemaFor } from "../../api/schema.ts";
+import {
+  builtManifestWorker,
+  parsedInThread,
+  type ParsedManifest,
+} from "./manifest-thread.ts";
 
 /** Of checking objects, before others have the event loop. */
 const sliceMs = 5;
 
+/** The reference's. */
 export const maxManifestBytes = 10 * 1024 * 1024;
+/** Parsing one takes some milliseconds. */
+const longTextLength = 64 * 1024;
 
 /** Each text names file, line where it is known, and field. */
 export class BadManifest extends Error {
@@ -97,11 +105,11 @@ export async function takeManifests<T>(
   text: string,
   origin: string,
   take: Take<T>,
+  workerFile = builtManifestWorker(),
 ): Promise<T[]> {
-  const { parseManifests } = await import("../../api/codec/yaml.ts");
   const texts: string[] = [];
   const taken: T[] = [];
-  const documents = parseManifests(text, origin);
+  const documents = await parsed(text, origin, workerFile);
   let begunMs = performance.now();
   for (const document of documents) {
     if (performance.now() - begunMs > sliceMs) {
@@ -110,7 +118,7 @@ export async function takeManifests<T>(
     }
     const place: Place = (problems) => placed(document, origin, problems);
     try {
-      taken.push(take(checked(document), place));
+      taken.push(take(checked(document.object()), place));
     } catch (error) {
       if (!(error instanceof FieldProblems)) throw error;
       texts.push(place(error));
@@ -120,18 +128,30 @@ export async function takeManifests<T>(
   return taken;
 }
 
-function checked(document: ManifestDocument): AnyObject {
-  const { apiVersion, kind } = document.object as {
-    apiVersion: string;
-    kind: string;
-  };
+/** @param workerFile undefined where the program was not built: all is parsed here */
+async function parsed(
+  text: string,
+  origin: string,
+  workerFile: string | undefined,
+): Promise<readonly ParsedManifest[]> {
+  if (text.length > longTextLength && workerFile !== undefined)
+    return await parsedInThread(text, origin, workerFile);
+  const { parseManifests } = await import("../../api/codec/yaml.ts");
+  return parseManifests(text, origin).map(({ object, lineOf }) => ({
+    object: () => object,
+    lineOf,
+  }));
+}
+
+function checked(object: Record<string, unknown>): AnyObject {
+  const { apiVersion, kind } = object as { apiVersion: string; kind: string };
   const { group, version } = parseApiVersion(apiVersion);
   const schema = schemaFor(group, version, kind);
   // A kind of a custom resource: only the API server knows it.
-  if (!schema) return document.object as unknown as AnyObject;
+  if (!schema) return object as unknown as AnyObject;
   let conformed;
   try {
-    conformed = conformObject(document.object, schema);
+    conformed = conformObject(object, schema);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     throw new FieldProblems([{ field: "", detail: text }]);
@@ -147,12 +167,12 @@ function checked(document: ManifestDocument): AnyObject {
 }
 
 function placed(
-  document: ManifestDocument,
+  document: ParsedManifest,
   origin: string,
   { problems, message }: FieldProblems,
 ): string {
   const field = problems[0]?.field || guessedField(message);
-  const line = field ? document.lineOf(field) : document.line;
+  const line = field ? document.lineOf(field) : document.lineOf("");
   return `${origin}:${line}: ${message}`;
 }
 

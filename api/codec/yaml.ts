@@ -153,9 +153,16 @@ export interface ManifestDocument {
   readonly fileName: string;
   /** Of its first field, from 1. */
   readonly line: number;
-  readonly duplicates: readonly DuplicateKey[];
+  /** Where it is in its document. */
+  readonly place: ManifestPlace;
   /** The line of a field by its path (`spec.containers[0].image`), or that of the nearest parent known. */
   lineOf(path: string): number;
+}
+
+export interface ManifestPlace {
+  readonly document: Pick<YamlDocument, "line" | "lines">;
+  /** Of the object in a List. */
+  readonly prefix: string;
 }
 
 /** A manifest that can't be used. The message names file, line and field. */
@@ -164,7 +171,12 @@ export class ManifestError extends Error {
   readonly line: number;
   readonly field: string;
 
-  constructor(fileName: string, line: number, field: string, reason: string) {
+  constructor(
+    fileName: string,
+    line: number,
+    field: string,
+    readonly reason: string,
+  ) {
     super(`${fileName}:${line}: ${field === "" ? "" : `${field}: `}${reason}`);
     this.name = "ManifestError";
     this.fileName = fileName;
@@ -211,11 +223,8 @@ function objectsOf(
   prefix: string,
   fileName: string,
 ): ManifestDocument[] {
-  const lineOf = (path: string): number =>
-    lineIn(
-      document,
-      prefix === "" ? path : path === "" ? prefix : `${prefix}.${path}`,
-    );
+  const place = { document, prefix };
+  const lineOf = (path: string): number => lineAt(place, path);
   const line = lineOf("");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new ManifestError(
@@ -247,10 +256,20 @@ function objectsOf(
       ),
     );
   }
-  return [{ object, fileName, line, duplicates: document.duplicates, lineOf }];
+  return [{ object, fileName, line, place, lineOf }];
 }
 
-function lineIn(document: YamlDocument, path: string): number {
+export function lineAt(
+  { document, prefix }: ManifestPlace,
+  path: string,
+): number {
+  return lineIn(
+    document,
+    prefix === "" ? path : path === "" ? prefix : `${prefix}.${path}`,
+  );
+}
+
+function lineIn(document: ManifestPlace["document"], path: string): number {
   for (
     let at = path;
     at !== "";
