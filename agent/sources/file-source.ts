@@ -1,6 +1,7 @@
 // Static pods, and objects of other kinds, from a directory (or one file): inotify through chokidar, a rescan each file-check-frequency as the safety
 // net. A file that can't be used is reported and its last good version stays in force until the file goes; the others go
-// on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays.
+// on. Temporary files of editors are ignored. Of two pods of one name the one that was there first stays. A file that was
+// removed and made again with the same content is gone for a moment, however fast that was.
 import { readdir, stat, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
@@ -13,9 +14,11 @@ import { podFullName } from "../pods/shape/pod-shape.ts";
 import {
   BadManifest,
   fileStamp,
+  inodeOf,
   readManifestFile,
   type Place,
 } from "./manifest-reader.ts";
+import { NameChanges } from "./name-changes.ts";
 import { staticPod, type PodSpecValidator } from "./static-pod.ts";
 
 interface FileSourceOptions {
@@ -64,6 +67,7 @@ export class FileSource {
   readonly #files = new Map<string, FileState>();
   readonly #holders = new Map<string, string>();
   readonly #clashes = new Set<string>();
+  readonly #nameChanges = new NameChanges();
   #watcher: FSWatcher | undefined;
   #timer: Timer | undefined;
   readonly #settling = new Map<string, Timer>();
@@ -87,6 +91,14 @@ export class FileSource {
     this.#watcher.on("all", (_event, file) =>
       this.#enqueue(() => this.#readOne(file)),
     );
+    this.#watcher.on("raw", (event, name, details) => {
+      const { watchedPath } = details as { watchedPath?: string };
+      if (event !== "rename" || watchedPath !== path || !name) return;
+      if (isTemporary(name)) return;
+      const file = join(path, name);
+      this.#nameChanges.note(file);
+      this.#readAgain(file);
+    });
     // The watcher does not report what was written before it was ready.
     this.#watcher.on("ready", () => this.#enqueue(() => this.#rescan()));
     this.#watcher.on("error", (error) =>
@@ -187,10 +199,21 @@ export class FileSource {
       this.#options.clock.after(settleMs, () =>
         this.#enqueue(async () => {
           this.#settling.delete(file);
+          if ((await this.#wasRemoved(file)) && this.#drop(file))
+            this.#publish();
+          this.#nameChanges.forget(file);
           if (await this.#readFile(file, false)) this.#publish();
         }),
       ),
     );
+  }
+
+  /** It is there again with what was read before. */
+  async #wasRemoved(file: string): Promise<boolean> {
+    const before = this.#files.get(file);
+    const now = await stat(file).catch(() => undefined);
+    if (!before || !now?.isFile()) return false;
+    return this.#nameChanges.wasRemoved(file, inodeOf(before.stamp), now);
   }
 
   /** `fresh`: it was changed just now, so that a bad file may be one half written. */
@@ -222,6 +245,8 @@ export class FileSource {
           }),
         );
       });
+      if (!before || uidsOf(before.pods) !== uidsOf(pods))
+        this.#nameChanges.forget(file);
       this.#files.set(file, { stamp, pods, others, problem: undefined });
       if (before?.problem)
         this.#options.logger.info({ file }, "manifest is good again");
@@ -274,6 +299,7 @@ export class FileSource {
   }
 
   #drop(file: string): boolean {
+    this.#nameChanges.forget(file);
     return this.#files.delete(file);
   }
 
@@ -314,6 +340,10 @@ export class FileSource {
     }
     this.#options.onPods([...chosen.values()].map(({ pod }) => pod));
   }
+}
+
+function uidsOf(pods: readonly Pod[]): string {
+  return pods.map(({ metadata }) => metadata.uid).join();
 }
 
 /** Hidden files and what editors leave while they write. */

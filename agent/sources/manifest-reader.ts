@@ -183,3 +183,8 @@ function guessedField(text: string): string {
   );
   return path?.[0] ?? "";
 }
+
+/** NaN of a stamp that says to read again. */
+export function inodeOf(stamp: string): number {
+  return Number.parseInt(stamp, 10);
+}

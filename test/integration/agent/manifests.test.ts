@@ -1,4 +1,5 @@
 import * as fs from "node:fs/promises";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
 import { systemClock } from "../../../api/clock.ts";
@@ -294,4 +295,46 @@ test("what is written a moment after the truncation is not missed", async () => 
       what: `what was written after ${delayMs} ms`,
     });
   }
+});
+
+test("a file removed and made again at once is gone in between; one that another takes the place of is not", async () => {
+  const sets: string[] = [];
+  await source.stop();
+  source = new FileSource({
+    podLevelResources: false,
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 60_000,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    takeOther: (object) => object,
+    onPods: (found) => {
+      pods = found;
+      sets.push(names().join());
+    },
+    onProblem: () => undefined,
+  });
+  await source.start();
+  await write("a.yaml", pod("a"));
+  await write("b.yaml", pod("b"));
+  await eventually(() => names().join() === "a-n1,b-n1");
+  sets.length = 0;
+  const [a, b, temporary] = ["a.yaml", "b.yaml", ".a.new"].map((name) =>
+    path.join(directory, name),
+  ) as [string, string, string];
+  writeFileSync(temporary, pod("a"));
+  renameSync(temporary, a);
+  rmSync(b);
+  writeFileSync(b, pod("b"));
+  await eventually(() => sets.includes("a-n1"), {
+    what: "the removal of b alone",
+  });
+  await eventually(() => sets.at(-1) === "a-n1,b-n1");
+  rmSync(a);
+  writeFileSync(a, pod("a"));
+  await eventually(() => sets.includes("b-n1"), {
+    what: "the removal of a alone",
+  });
+  await eventually(() => sets.at(-1) === "a-n1,b-n1");
+  expect(sets.filter((each) => each !== "a-n1,b-n1")).toEqual(["a-n1", "b-n1"]);
 });
