@@ -51,6 +51,8 @@ export interface PodStatusInputs {
 export interface PodFailure {
   reason: string;
   message: string;
+  /** Also of a pod whose containers all end with 0; without, that pod has succeeded, and only the condition says why it ended. */
+  always?: boolean;
   /** Ended for the node's sake: a DisruptionTarget condition says so. */
   disruption?: boolean;
   /** What that condition says where it differs from the message. */
@@ -112,7 +114,12 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   )
     phase = (previous?.phase as Phase | undefined) ?? "Running";
   // Nor this one: clients that wait for a failed pod's end rely on it.
-  const failed = stopped && !inputs.holdsDevices ? failure : undefined;
+  const failed =
+    stopped &&
+    !inputs.holdsDevices &&
+    (failure?.always || phase !== "Succeeded")
+      ? failure
+      : undefined;
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 
   const status: PodStatus = { phase };

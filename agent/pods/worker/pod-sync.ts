@@ -279,7 +279,7 @@ export class PodSync {
     const message =
       "Pod was active on the node longer than the specified deadline";
     this.#context.events.pod(this.#of.pod(), "Normal", reason, message);
-    return { failure: { reason, message } };
+    return { failure: { reason, message, always: true } };
   }
 
   async #execute(

@@ -159,12 +159,40 @@ test.each<
   [
     "ended by the agent",
     pod,
+    (p) => [containerOf(p, "app", exited(137))],
+    { ended: true, failure: { reason: "Evicted", message: "m" } },
+    "Failed",
+  ],
+  [
+    "ended by the agent, and done",
+    pod,
     (p) => [containerOf(p, "app", exited(0))],
-    { failure: { reason: "Evicted", message: "m" } },
+    { ended: true, failure: { reason: "Evicted", message: "m" } },
+    "Succeeded",
+  ],
+  [
+    "over its deadline, and done",
+    pod,
+    (p) => [containerOf(p, "app", exited(0))],
+    { ended: true, failure: { reason: "R", message: "m", always: true } },
     "Failed",
   ],
 ])("phase when %s", (_what, subject, containers, options, wanted) => {
   expect(report(subject, containers(subject), options).phase).toBe(wanted);
+});
+
+test("a pod that was ended for the node's sake and succeeded says so in its condition alone", () => {
+  const status = report(pod, [containerOf(pod, "app", exited(0))], {
+    ended: true,
+    failure: { reason: "Preempting", message: "m", disruption: true },
+  });
+  expect(status.phase).toBe("Succeeded");
+  expect(status).not.toHaveProperty("reason");
+  expect(status).not.toHaveProperty("message");
+  expect(status.conditions?.at(-1)).toMatchObject({
+    type: "DisruptionTarget",
+    message: "m",
+  });
 });
 
 test("what could not be started waits only where it is tried again", () => {
