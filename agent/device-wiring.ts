@@ -47,6 +47,7 @@ export function wirePodResources({
   const served = new PodResources({
     directory: join(settings.rootDirectory, "pod-resources"),
     pods: () => workers.live().map(({ pod }) => pod),
+    allPods: () => workers.list().map(({ pod }) => pod),
     devices,
     resources,
     claimsOf: (pod, container) => claims.claimsOf(pod, container),

@@ -1,5 +1,6 @@
 // Serves the pod resources API on ROOT/pod-resources/kubelet.sock. Get and the claims of containers are there behind their
-// gates, as at the reference. More than a hundred requests a second are refused: a client that may open the socket could
+// gates, as at the reference. As there since 1.32, List leaves out pods that are over, whose resources others have; Get and
+// List of v1alpha1 know them as long as a source has them. More than a hundred requests a second are refused: a client that may open the socket could
 // otherwise keep the agent busy.
 import { join } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
@@ -26,6 +27,8 @@ interface PodResourcesOptions {
   readonly directory: string;
   /** Pods that may use something of the node. */
   readonly pods: () => readonly Pod[];
+  /** These, and those that are over and still there. */
+  readonly allPods: () => readonly Pod[];
   readonly devices: Pick<DeviceManager, "holdings" | "healthyDevices">;
   readonly resources: Pick<ResourceManagers, "sharesOf" | "allocatable">;
   readonly claimsOf: (
@@ -125,7 +128,7 @@ export class PodResources {
   /** Of v1alpha1: devices of the ordinary containers, without their places. */
   #alphaList(): object {
     return {
-      pod_resources: this.#options.pods().map(({ metadata, spec }) => ({
+      pod_resources: this.#options.allPods().map(({ metadata, spec }) => ({
         name: metadata.name,
         namespace: metadata.namespace,
         containers: spec.containers.map(({ name }) => ({
@@ -147,7 +150,7 @@ export class PodResources {
     if (!this.#options.get)
       throw new Error("PodResources API Get method disabled");
     const pod = this.#options
-      .pods()
+      .allPods()
       .find(
         ({ metadata }) =>
           metadata.name === name && metadata.namespace === namespace,

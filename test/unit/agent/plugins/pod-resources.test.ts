@@ -30,6 +30,11 @@ const pod: Pod = {
   },
 };
 
+const over: Pod = {
+  metadata: { name: "over", namespace: "n", uid: "o" },
+  spec: { containers: [{ name: "done", image: "i" }] },
+};
+
 async function serve(gates = true): Promise<{
   call: (
     method: keyof typeof podResourcesMethods,
@@ -44,6 +49,7 @@ async function serve(gates = true): Promise<{
   const server = new PodResources({
     directory,
     pods: () => [pod],
+    allPods: () => [pod, over],
     devices: {
       holdings: (uid, name) =>
         uid === "u" && name === "main"
@@ -82,6 +88,7 @@ async function serve(gates = true): Promise<{
       }),
     },
     claimsOf: (_, { name }) => {
+      if (name === "done") return [];
       if (name !== "main") throw new Error("not prepared");
       return [
         {
@@ -129,6 +136,7 @@ async function serve(gates = true): Promise<{
   };
 }
 
+const nothing = { cpu_ids: [], memory: [], dynamic_resources: [] };
 const gadgets = [
   {
     resource_name: "example.com/gadget",
@@ -177,6 +185,12 @@ test("what containers have is listed; init containers that end have nothing", as
   expect(await call("list")).toEqual({ pod_resources: [own] });
   expect(await call("get", { pod_name: "p", pod_namespace: "n" })).toEqual({
     pod_resources: own,
+  });
+  expect(await call("get", { pod_name: "over", pod_namespace: "n" })).toEqual({
+    pod_resources: {
+      ...{ name: "over", namespace: "n" },
+      containers: [{ name: "done", ...nothing, devices: [] }],
+    },
   });
   await expect(
     call("get", { pod_name: "q", pod_namespace: "n" }),
@@ -227,7 +241,6 @@ test("more requests than the limit are refused, until time has passed", async ()
 
 test("monitors of before v1 get the devices of ordinary containers", async () => {
   const { call } = await serve(false);
-  const nothing = { cpu_ids: [], memory: [], dynamic_resources: [] };
   expect(await call("listAlpha")).toEqual({
     pod_resources: [
       {
@@ -243,6 +256,10 @@ test("monitors of before v1 get the devices of ordinary containers", async () =>
             ],
           },
         ],
+      },
+      {
+        ...{ name: "over", namespace: "n" },
+        containers: [{ name: "done", ...nothing, devices: [] }],
       },
     ],
   });
