@@ -5,6 +5,7 @@ import { Backoff } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
+import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
@@ -58,10 +59,9 @@ export class StatusManager {
   get(pod: Pod): PodStatus | undefined {
     const own = this.#entries.get(pod.metadata.uid ?? "")?.status;
     if (!own)
-      return (
-        (isStaticPod(pod) ? this.#options.mirrorOf(pod)?.status : pod.status) ??
-        undefined
-      );
+      return isStaticPod(pod)
+        ? earlierRun(this.#options.mirrorOf(pod)?.status)
+        : (pod.status ?? undefined);
     // Conditions that other clients wrote since (readiness gates and the like) are theirs to change.
     const foreign =
       (isStaticPod(pod) ? undefined : pod.status?.conditions) ?? [];
@@ -234,4 +234,16 @@ function isResizeCurrent(pod: Pod, status: PodStatus): boolean {
 function asServed(sent: PodStatus, { status }: Pod): PodStatus {
   const resize = status?.resize ?? sent.resize;
   return resize === undefined ? sent : { ...sent, resize };
+}
+
+/**
+ * What the mirror of a static pod says of a run that this agent has not seen. Whether that run is over is for the runtime's
+ * containers to say, as at the reference: a pod that a halt of the machine has ended, or whose file was put back, runs again.
+ */
+export function earlierRun(
+  status: PodStatus | undefined,
+): PodStatus | undefined {
+  if (!status || !isPodTerminal({ status })) return status;
+  const { reason: _reason, message: _message, ...rest } = status;
+  return { ...rest, phase: "Pending" };
 }

@@ -216,3 +216,27 @@ test("an agent that was away ends what was deleted meanwhile and keeps the rest"
     restartCount: 0,
   });
 });
+
+test("a static pod whose mirror says that it has failed, as after a halt, runs on", async () => {
+  await node.writePod("halted.json", busyboxPod("halted", "sleep 1000"));
+  const name = "halted-test-node";
+  await eventually(() => isReady(find(name)));
+  await agent.stop();
+  await client.resource(pods).patch(
+    name,
+    "default",
+    {
+      type: "strategic",
+      body: { status: { phase: "Failed", reason: "Terminated", message: "m" } },
+    },
+    { subresource: "status" },
+  );
+  expect(find(name)!.status).toMatchObject({ phase: "Failed" });
+  agent = node.agent({ client });
+  await agent.start();
+  await eventually(() => isReady(find(name)), { what: "the pod to run" });
+  const status = find(name)!.status!;
+  expect(status.containerStatuses![0]).toMatchObject({ restartCount: 0 });
+  expect(status).not.toHaveProperty("reason");
+  expect(status).not.toHaveProperty("message");
+});

@@ -19,6 +19,8 @@ import type { WorkersContext } from "../../../agent/pods/worker/pod-workers.ts";
 import { RuntimePods } from "../../../agent/pods/runtime/runtime-pods.ts";
 import { Turns } from "../../../agent/pacing/turns.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import { earlierRun } from "../../../agent/reporting/status-manager.ts";
+import { isStaticPod } from "../../../agent/pods/shape/labels.ts";
 import { FakeHost, hostParts } from "./fake-host.ts";
 
 const logger = pino({ level: process.env["ORBIT_ROBUSTNESS_LOG"] ?? "silent" });
@@ -191,7 +193,12 @@ function fakeStatuses({
   const own = new Map<string, PodStatus>();
   const uidOf = (pod: Pod): string => pod.metadata.uid ?? "";
   return {
-    get: (pod) => own.get(uidOf(pod)) ?? statuses.get(uidOf(pod)),
+    get(pod) {
+      const known = statuses.get(uidOf(pod));
+      return (
+        own.get(uidOf(pod)) ?? (isStaticPod(pod) ? earlierRun(known) : known)
+      );
+    },
     set(pod, status) {
       own.set(uidOf(pod), status);
       if (!ended()) statuses.set(uidOf(pod), status);

@@ -226,6 +226,33 @@ test("wanted again while it ends: a new worker follows", async () => {
   expect(on.broken).toEqual([]);
 });
 
+test("a static pod that is wanted again while it ends starts, though its mirror says that it is over", async () => {
+  const on = await stage();
+  const made = (): Pod => {
+    const subject = pod();
+    subject.metadata.annotations = { [configSourceAnnotation]: "file" };
+    return subject;
+  };
+  on.workers.set(made());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.remove("u");
+  on.workers.set(made());
+  const phases = new Set<string | undefined>();
+  await on.until("it runs again", () => {
+    phases.add(on.statuses.get("u")?.phase);
+    return (
+      on.running().length === 1 &&
+      on.statuses.get("u")?.containerStatuses?.[0]?.restartCount === 1
+    );
+  });
+  expect([...phases]).toContain("Failed");
+  await on.until("that is reported", () => {
+    return on.statuses.get("u")?.phase === "Running";
+  });
+  expect(on.statuses.get("u")).not.toHaveProperty("reason");
+  expect(on.broken).toEqual([]);
+});
+
 test("a static pod waits for the end of the one whose place it takes", async () => {
   const on = await stage();
   const version = (uid: string): Pod => {
