@@ -87,8 +87,8 @@ async function readVersion2(
   if (weight === undefined) return undefined;
   const [quota, period] = (max ?? "").split(" ");
   return {
-    // The other way round than runtimes turn shares into weights, which are coarser.
-    cpuShares: 2 + Math.floor(((weight - 1) * 262_142) / 9999),
+    // The least shares that runtimes turn into this weight: written back they must not lower it.
+    cpuShares: 2 + Math.ceil(((weight - 1) * 262_142) / 9999),
     ...(quota !== undefined && /^\d+$/.test(quota)
       ? { cpuQuota: Number(quota), cpuPeriod: Number(period) }
       : {}),

@@ -132,6 +132,17 @@ test("the weights of version 2 stand for all requests that round to them", async
   expect(await readLimits({ mount }, "pod/none")).toBeUndefined();
 });
 
+test("shares that are read from a weight of version 2 are turned into the same weight", async () => {
+  const mount = directories();
+  await mkdir(join(mount, "pod/c"), { recursive: true });
+  const sharesOf = async (weight: number): Promise<number> => {
+    await writeFile(join(mount, "pod/c/cpu.weight"), `${weight}\n`);
+    return (await readLimits({ mount }, "pod/c"))!.cpuShares!;
+  };
+  for (const weight of [1, 2, 4, 20, 39, 100, 5000, 9999, 10_000])
+    expect(cpuWeight(await sharesOf(weight))).toBe(weight);
+});
+
 test("a container's cgroup is found by its id, and as a scope of systemd", async () => {
   const mount = directories();
   const put = async (name: string, memory: number): Promise<void> => {
