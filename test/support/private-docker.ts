@@ -41,6 +41,8 @@ function daemonArguments({
     "--ip-masq=false",
     "--userland-proxy=false",
     "--storage-driver=overlay2",
+    // Under systemd with cgroups v2 alone the default is systemd, whose parents of containers are slices.
+    "--exec-opt=native.cgroupdriver=cgroupfs",
     // Where no process may lower its oom_score_adj the default would end it.
     "--oom-score-adjust=0",
     "--shutdown-timeout=2",
