@@ -1,5 +1,7 @@
 // The node's CSINode object: a driver's id of the node, how many volumes it takes and where the node lies; the latter as
-// labels of the Node as well. Drivers come and go one at a time.
+// labels of the Node as well. Drivers come and go one at a time. What a driver says of the node is bounded before the Node is
+// changed, and taken off again where the CSINode is refused: one annotation holds the ids of all drivers, and one of them must
+// not fill it.
 import {
   isAlreadyExists,
   isConflict,
@@ -14,6 +16,10 @@ import type { NodeInfoAnswer } from "./csi-protocol.ts";
 
 const nodeIdAnnotation = "csi.volume.kubernetes.io/nodeid";
 const attempts = 5;
+/** As a CSINode may have it. */
+const maxNodeIdLength = 256;
+/** Labels of the Node; drivers have a few. */
+const maxSegments = 64;
 
 interface CsiNodeOptions {
   readonly client: Client;
@@ -40,7 +46,15 @@ export class CsiNodeObject {
       throw new Error(
         "error adding CSI driver node info: driver nodeID must not be empty",
       );
+    if (info.node_id.length > maxNodeIdLength)
+      throw new Error(
+        `error adding CSI driver node info: driver nodeID must be ${maxNodeIdLength} characters or less`,
+      );
     const segments = info.accessible_topology?.segments ?? {};
+    if (Object.keys(segments).length > maxSegments)
+      throw new Error(
+        `error adding CSI driver node info: driver reports more than ${maxSegments} topology segments`,
+      );
     const entry: CSINodeDriver = {
       name: driver,
       nodeID: info.node_id,
@@ -54,10 +68,15 @@ export class CsiNodeObject {
         : {}),
     };
     await this.#changeNode(driver, info.node_id, segments);
-    await this.#change((drivers) => [
-      ...drivers.filter(({ name }) => name !== driver),
-      entry,
-    ]);
+    try {
+      await this.#change((drivers) => [
+        ...drivers.filter(({ name }) => name !== driver),
+        entry,
+      ]);
+    } catch (error) {
+      await this.#changeNode(driver, undefined, {}).catch(() => undefined);
+      throw error;
+    }
   }
 
   async remove(driver: string): Promise<void> {

@@ -12,7 +12,8 @@ import {
   persistentVolumeClaims,
   volumeAttachments,
 } from "../../../../client/resources.ts";
-import { passes } from "../../../support/control-plane.ts";
+import { CsiNodeObject } from "../../../../agent/volumes/csi/csi-node.ts";
+import { passes, testNode } from "../../../support/control-plane.ts";
 import { CsiTestNode, driverName, podWith } from "./csi-test-node.ts";
 
 let node: CsiTestNode;
@@ -82,6 +83,52 @@ test("staged once, published for each pod, unstaged after the last", async () =>
   await passes(() =>
     expect(node.api.all<CSINode>(csiNodes)[0]?.spec.drivers).toEqual([]),
   );
+});
+
+test.each([
+  [
+    "an id without end",
+    { node_id: "n".repeat(250_000) },
+    "nodeID must be 256 characters or less",
+  ],
+  [
+    "labels without end",
+    {
+      accessible_topology: {
+        segments: Object.fromEntries(
+          Array.from({ length: 65 }, (_, n) => [`example.com/z${n}`, "z"]),
+        ),
+      },
+    },
+    "more than 64 topology segments",
+  ],
+])(
+  "a driver with %s is refused, and the Node stays as it was",
+  async (_what, info, reason) => {
+    const api = node.agent.client.resource(nodes);
+    const before = await api.get("n1");
+    const driver = node.newDriver({ info });
+    await driver.start();
+    await passes(() => expect(driver.notified.join()).toContain(reason));
+    const { metadata } = await api.get("n1");
+    expect(metadata.labels).toEqual(before.metadata.labels);
+    expect(metadata.annotations).toEqual(before.metadata.annotations);
+  },
+);
+
+test("a driver whose CSINode is not written is taken off the Node again", async () => {
+  const { client } = node.agent;
+  await client.resource(nodes).create(testNode("n2"));
+  const object = new CsiNodeObject({
+    ...{ client, nodeName: "n2" },
+    owner: () => undefined,
+  });
+  const info = { node_id: "n", max_volumes_per_node: 0 };
+  await expect(object.add("other.example.com", info as never)).rejects.toThrow(
+    "the node is not registered yet",
+  );
+  const { metadata } = await client.resource(nodes).get("n2");
+  expect(JSON.stringify(metadata.annotations ?? {})).not.toContain("other");
 });
 
 test("an attached volume waits for its attachment, and the node lists it while it is in use", async () => {
