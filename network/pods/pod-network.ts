@@ -1,10 +1,12 @@
 // The rules of a node's own pod network: masquerading and host ports, and the monitor that has both written again when
-// another program deletes them. They begin with the node's ranges and stay when this stops, as the pods do.
+// another program deletes them. They begin with the node's ranges and stay when this stops, as the pods do. Beside them the
+// guard of the kernel's table of connections.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { OnKernelSetting } from "../kernel-settings.ts";
 import { nftCommand } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
+import { ConnectionGuard } from "../conntrack/connection-guard.ts";
 import { OwnProcesses } from "../nft/own-processes.ts";
 import { HostPorts } from "./host-ports.ts";
 import { PodMasquerade } from "./masquerade.ts";
@@ -22,6 +24,7 @@ interface PodNetworkOptions {
 export class PodNetwork {
   readonly masquerade: PodMasquerade;
   readonly hostPorts: HostPorts;
+  readonly connections: ConnectionGuard;
   readonly #options: PodNetworkOptions;
   readonly #processes = new OwnProcesses();
   #monitor: { monitor: NftMonitor; tables: string } | undefined;
@@ -36,18 +39,21 @@ export class PodNetwork {
     });
     this.masquerade = new PodMasquerade({ ...options, run });
     this.hostPorts = new HostPorts({ ...options, run });
+    this.connections = new ConnectionGuard({ ...options, run });
   }
 
   /** The node's ranges. Rejects with nft's error text when there can't be rules: then there are none. */
   async setOwn(ranges: readonly string[]): Promise<void> {
     await this.masquerade.setOwn(ranges);
     this.hostPorts.setOwn(ranges);
+    this.connections.setOwn(ranges);
     this.#watch();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#monitor?.monitor.stop();
+    await this.connections.stop();
     await this.masquerade.stop();
     await this.hostPorts.stop();
   }

@@ -65,8 +65,10 @@ export class NodeRangesSource {
       present(all) {
         guard.adopt(all);
         pods.hostPorts.setAll(all);
+        pods.connections.setAll(all);
       },
       async protect(sandbox) {
+        pods.connections.add(sandbox);
         await Promise.all([
           guard.protect(sandbox),
           pods.hostPorts.add(sandbox),
