@@ -369,6 +369,7 @@ if [ -z "$root" ]; then
 		try nft delete table "$family" "orbit-pods-$name"
 		try nft delete table "$family" "orbit-ports-$name"
 		try nft delete table "$family" "orbit-share-$name"
+		try nft delete table arp "orbit-pods-$name"
 		try nft delete table ip "orbit-proxy-$name"
 		try nft delete table ip6 "orbit-proxy-$name"
 		try nft delete table inet "orbit-policy-$name"

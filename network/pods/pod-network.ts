@@ -1,15 +1,16 @@
 // The rules of a node's own pod network: masquerading and host ports, and the monitor that has both written again when
 // another program deletes them. They begin with the node's ranges and stay when this stops, as the pods do. Beside them the
-// guard of the kernel's table of connections.
+// limit of what pods ask by ARP, and the guard of the kernel's table of connections.
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { OnKernelSetting } from "../kernel-settings.ts";
-import { nftCommand } from "../nft/nft-command.ts";
+import { nftCommand, type RunNft } from "../nft/nft-command.ts";
 import { NftMonitor } from "../nft/nft-monitor.ts";
 import { ConnectionGuard } from "../conntrack/connection-guard.ts";
 import { OwnProcesses } from "../nft/own-processes.ts";
 import { HostPorts } from "./host-ports.ts";
 import { PodMasquerade } from "./masquerade.ts";
+import { neighborRules, neighborTable } from "./neighbor-limit.ts";
 
 interface PodNetworkOptions {
   /** Ranges of the whole cluster, as far as they are known. */
@@ -27,6 +28,8 @@ export class PodNetwork {
   readonly connections: ConnectionGuard;
   readonly #options: PodNetworkOptions;
   readonly #processes = new OwnProcesses();
+  readonly #run: RunNft;
+  #own: readonly string[] = [];
   #monitor: { monitor: NftMonitor; tables: string } | undefined;
   #stopped = false;
 
@@ -37,6 +40,7 @@ export class PodNetwork {
       ...(wrapper ? { wrapper } : {}),
       processes: this.#processes,
     });
+    this.#run = run;
     this.masquerade = new PodMasquerade({ ...options, run });
     this.hostPorts = new HostPorts({ ...options, run });
     this.connections = new ConnectionGuard({ ...options, run });
@@ -45,6 +49,8 @@ export class PodNetwork {
   /** The node's ranges. Rejects with nft's error text when there can't be rules: then there are none. */
   async setOwn(ranges: readonly string[]): Promise<void> {
     await this.masquerade.setOwn(ranges);
+    this.#own = ranges.filter((range) => !range.includes(":"));
+    await this.#limitNeighbors();
     this.hostPorts.setOwn(ranges);
     this.connections.setOwn(ranges);
     this.#watch();
@@ -58,8 +64,23 @@ export class PodNetwork {
     await this.hostPorts.stop();
   }
 
+  async #limitNeighbors(): Promise<void> {
+    const script = this.#own.map(neighborRules).join("");
+    if (script === "") return;
+    await this.#run(script).catch((error: unknown) =>
+      this.#options.logger.debug(
+        { err: error },
+        "what pods ask by ARP is not limited",
+      ),
+    );
+  }
+
   #watch(): void {
-    const tables = [...this.masquerade.tables, ...this.hostPorts.tables];
+    const tables = [
+      ...this.masquerade.tables,
+      ...this.hostPorts.tables,
+      ...this.#own.map(neighborTable),
+    ];
     if (this.#stopped || this.#monitor?.tables === tables.join()) return;
     this.#monitor?.monitor.stop();
     const { clock, logger, wrapper } = this.#options;
@@ -69,6 +90,7 @@ export class PodNetwork {
       onDeleted: () => {
         this.masquerade.rewrite();
         this.hostPorts.rewrite();
+        void this.#limitNeighbors();
       },
       clock,
       logger,
