@@ -13,7 +13,7 @@ export const maxObjectBytes = 3 * 1024 * 1024;
 export const maxObjectValues = 100_000;
 /** Text of objects in one message. */
 const batchLength = 64 * 1024;
-/** Fields of a document whose lines are told; a mistake in a later one is placed at the nearest parent known. */
+/** Fields of a document whose lines are kept; a mistake in a later one is placed at the nearest parent known. */
 const maxLines = 100_000;
 
 export interface ManifestPart {

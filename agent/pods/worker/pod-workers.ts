@@ -143,7 +143,7 @@ export class PodWorkers {
 
   /**
    * A static pod of that full name is no longer wanted and still ends, or runs and is yet to be ended (endOrphans). Until the
-   * runtime was read nobody knows, and any may.
+   * runtime was read that is not known, and any may.
    */
   staticPodEnds(fullName: string): boolean {
     if (!this.isOpen) return true;

@@ -14,7 +14,7 @@ test("what the last agent left runs until it was ended", async () => {
   await stage.workers.stop();
 
   const workers = stage.nextWorkers();
-  // Nobody knows yet what runs.
+  // What runs is not known yet.
   expect(workers.staticPodEnds("ns/p")).toBe(true);
   workers.open();
   expect(workers.staticPodEnds("ns/p")).toBe(true);
