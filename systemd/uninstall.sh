@@ -243,7 +243,7 @@ runtimes() {
 # Tables of nftables and chains of iptables that only a cluster or a container engine makes; own tables left out.
 foreign_rules() {
 	own=
-	for range in $ranges; do own="$own|-$(printf %s "$range" | tr -c '0-9a-fA-F' '-')"; done
+	for range in $ranges; do own="$own|-$(printf %s "$range" | tr -cs '0-9a-fA-F' '-')"; done
 	nft list tables 2>/dev/null | grep -E '^table [a-z0-9]+ (orbit-.*|kube-proxy|kube-router|cilium.*|calico.*)$' | grep -vE "(no such table$own)$"
 	for tool in iptables-save ip6tables-save; do
 		"$tool" 2>/dev/null | grep -E '^:(KUBE-SERVICES|KUBE-POSTROUTING|KUBE-ROUTER|OP[0-9a-f]{6}-|CNI-DN-|DOCKER|cali-|CILIUM_|FLANNEL)'
@@ -365,11 +365,11 @@ if [ -z "$root" ]; then
 	for range in $ranges; do
 		family=ip
 		case $range in *:*) family=ip6 ;; esac
-		name=$(printf %s "$range" | tr -c '0-9a-fA-F' '-')
+		name=$(printf %s "$range" | tr -cs '0-9a-fA-F' '-')
 		try nft delete table "$family" "orbit-pods-$name"
 		try nft delete table "$family" "orbit-ports-$name"
 		try nft delete table "$family" "orbit-share-$name"
-		try nft delete table arp "orbit-pods-$name"
+		[ "$family" = ip6 ] || try nft delete table arp "orbit-pods-$name"
 		try nft delete table ip "orbit-proxy-$name"
 		try nft delete table ip6 "orbit-proxy-$name"
 		try nft delete table inet "orbit-policy-$name"

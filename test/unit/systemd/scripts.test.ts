@@ -104,7 +104,7 @@ test.each(["containerd", "docker"])(
     fs.mkdirSync(network, { recursive: true });
     fs.writeFileSync(
       path.join(network, "99-orbit.conflist"),
-      '{"subnet": "10.211.3.0/24"}',
+      '{"subnet": "10.211.3.0/24"},\n{"subnet": "fd42:7::/64"}',
     );
     fs.writeFileSync(
       path.join(data, "machine-files"),
@@ -121,10 +121,20 @@ test.each(["containerd", "docker"])(
     expect(plan.match(/^\+ nft .*/gm)).toEqual([
       "+ nft delete table ip orbit-pods-10-211-3-0-24",
       "+ nft delete table ip orbit-ports-10-211-3-0-24",
+      "+ nft delete table ip orbit-share-10-211-3-0-24",
+      "+ nft delete table arp orbit-pods-10-211-3-0-24",
       "+ nft delete table ip orbit-proxy-10-211-3-0-24",
       "+ nft delete table ip6 orbit-proxy-10-211-3-0-24",
       "+ nft delete table inet orbit-policy-10-211-3-0-24",
       "+ nft delete table inet orbit-lb-10-211-3-0-24",
+      // As the program names them: what is no digit becomes one dash.
+      "+ nft delete table ip6 orbit-pods-fd42-7-64",
+      "+ nft delete table ip6 orbit-ports-fd42-7-64",
+      "+ nft delete table ip6 orbit-share-fd42-7-64",
+      "+ nft delete table ip orbit-proxy-fd42-7-64",
+      "+ nft delete table ip6 orbit-proxy-fd42-7-64",
+      "+ nft delete table inet orbit-policy-fd42-7-64",
+      "+ nft delete table inet orbit-lb-fd42-7-64",
     ]);
     expect(plan).toContain(`Kept: ${data}, /etc/orbit`);
     expect(plan).not.toMatch(
