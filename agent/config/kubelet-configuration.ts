@@ -33,7 +33,7 @@ export function kubeletConfiguration(config: AgentConfig): object {
     qosReserved: config.qosReserved,
     memoryThrottlingFactor: config.memoryThrottlingFactor,
     memorySwap: { swapBehavior: config.swapBehavior },
-    singleProcessOOMKill: config.singleProcessOomKill,
+    ...(config.singleProcessOomKill ? { singleProcessOOMKill: true } : {}),
     cpuManagerPolicy: config.cpuManagerPolicy,
     cpuManagerPolicyOptions: config.cpuManagerPolicyOptions,
     cpuManagerReconcilePeriod: duration(config.cpuManagerReconcilePeriodMs),

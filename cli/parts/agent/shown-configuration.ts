@@ -31,6 +31,9 @@ export function shownConfiguration({
     delete shown["containerRuntimeEndpoint"];
   if (!values.isSet("tracing-endpoint") && !values.isSet(samplingRate))
     delete shown["tracing"];
+  // Unset means false on version 2 of cgroups; version 1 refuses a false that is said.
+  if (!values.isSet("single-process-oom-kill"))
+    delete shown["singleProcessOOMKill"];
   const all = {
     ...shown,
     // Its default only warns: a client that writes back what it read does not ask for the refusal.

@@ -390,4 +390,9 @@ test("what is read and written back asks for nothing that was not asked for", as
   expect(await shown("failCgroupV1: true\n")).toMatchObject({
     failCgroupV1: true,
   });
+  // A false that is said is refused there, too.
+  expect(await shown("")).not.toHaveProperty("singleProcessOOMKill");
+  expect(await shown("singleProcessOOMKill: true\n")).toMatchObject({
+    singleProcessOOMKill: true,
+  });
 });
