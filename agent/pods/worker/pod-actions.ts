@@ -140,7 +140,10 @@ function planStart(
     actions.finished = true;
     return;
   }
-  for (const container of pod.spec.initContainers ?? []) {
+  const initContainers = pod.spec.initContainers ?? [];
+  // Those before the last one that was made have succeeded, also when the runtime has them no more.
+  const lastMade = initContainers.findLastIndex(({ name }) => current(name));
+  for (const [index, container] of initContainers.entries()) {
     const sidecar = isSidecar(container);
     const status = current(container.name);
     if (sidecar) {
@@ -156,7 +159,7 @@ function planStart(
       if (!started && !initialized) return;
       continue;
     }
-    if (initialized) continue;
+    if (initialized || (!status && index < lastMade)) continue;
     if (!status) {
       start(
         inputs,

@@ -211,6 +211,18 @@ test.each<
     {},
   ],
   [
+    "second init running, first one collected",
+    withInit,
+    (p) => [[sandboxOf(p)], [containerOf(p, "two")]],
+    {},
+  ],
+  [
+    "second init done, first one collected",
+    withInit,
+    (p) => [[sandboxOf(p)], [containerOf(p, "two", exited(0))]],
+    { start: ["app"] },
+  ],
+  [
     "inits run again in a new sandbox",
     withInit,
     (p) => [
