@@ -31,6 +31,7 @@ import {
   schedulingEvent,
   type NodeEvent,
 } from "./node-events.ts";
+import { withoutGoneHugePages } from "./gone-huge-pages.ts";
 import {
   hasOtherConditions,
   lostLabels,
@@ -337,6 +338,7 @@ export class NodeReporter {
       ...(labels ? { metadata: { labels } } : {}),
       status: {
         ...status,
+        ...withoutGoneHugePages(this.#node, status),
         ...(status.addresses
           ? { addresses: [...status.addresses, { $patch: "replace" }] }
           : {}),

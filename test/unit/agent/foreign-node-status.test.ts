@@ -130,3 +130,35 @@ test("a condition of another's own is left alone, and nothing is written for it"
   expect(after.metadata.resourceVersion).toBe(resourceVersion);
   expect(after.status?.conditions?.map(({ type }) => type)).toContain("Disk");
 });
+
+test("a size of huge pages that the machine does not have goes with the first report of an agent; other resources stay", async () => {
+  const foreign = { "hugepages-3Mi": "9Mi", "example.com/thing": "4" };
+  await another({ status: { capacity: foreign, allocatable: foreign } });
+  const next = new NodeReporter({
+    startup: new NodeStartup(clock, { machineSeconds: 0, programSeconds: 0 }),
+    ...{ client, runtime, clock, logger },
+    config: resolveAgentConfig({
+      nodeName: "n",
+      hostname: "n",
+      rootDirectory: "/tmp",
+      nodeIPs: ["10.1.1.1"],
+    }),
+    events: new PodEvents({ event: () => undefined }, () => ({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "n" },
+    })),
+  });
+  await next.start();
+  try {
+    await eventually(async () => {
+      const { capacity, allocatable } = (await api.get("n")).status!;
+      return !("hugepages-3Mi" in { ...capacity, ...allocatable });
+    });
+    const { capacity, allocatable } = (await api.get("n")).status!;
+    expect(capacity).toMatchObject({ "example.com/thing": "4" });
+    expect(allocatable).toMatchObject({ "example.com/thing": "4" });
+  } finally {
+    await next.stop();
+  }
+});
