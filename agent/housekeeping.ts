@@ -11,7 +11,7 @@ import type { ResourceManagers } from "./resources/resource-managers.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 interface HousekeepingOptions {
-  images: Pick<ImageGarbage, "collect">;
+  images: Pick<ImageGarbage, "collect" | "observe">;
   containers: { collect(): Promise<unknown> };
   cgroups: Pick<CgroupManager, "removePod">;
   resources: Pick<ResourceManagers, "releaseOthers">;
@@ -40,6 +40,12 @@ export class Housekeeping {
   }
 
   start(): void {
+    const { images, logger } = this.#options;
+    images
+      .observe()
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, "can't look at the images"),
+      );
     this.#startImages();
     this.#startContainers();
   }

@@ -67,6 +67,11 @@ export class ImageGarbage {
     return [this.#removed.family()];
   }
 
+  /** Images count their age from when they were first seen; what is here at the start is seen then, as at the reference. */
+  async observe(): Promise<void> {
+    await this.#unused();
+  }
+
   /** Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused. */
   collect(force = false): Promise<number> {
     this.#running ??= this.#collect(force).finally(

@@ -129,7 +129,10 @@ async function live(
   });
   const workers = new PodWorkers(context);
   const housekeeping = new Housekeeping({
-    images: { collect: () => Promise.resolve() } as never,
+    images: {
+      collect: () => Promise.resolve(),
+      observe: () => Promise.resolve(),
+    } as never,
     containers: { collect: () => Promise.resolve() },
     cgroups: host.cgroups,
     hostFiles: host.files,

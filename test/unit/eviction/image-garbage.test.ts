@@ -154,3 +154,33 @@ test("an image unused for longer than the maximum goes whatever the disk's use; 
   await garbage.collect();
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned"]);
 });
+
+test("an image that was here at the start is old enough at the first collection", async () => {
+  const clock = new FakeClock();
+  let images = [image("a")];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: () => Promise.resolve(images),
+      listContainers: () => Promise.resolve([]),
+      removeImage: (id) => {
+        images = images.filter((candidate) => candidate.id !== id);
+        return Promise.resolve();
+      },
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    clock,
+    logger,
+    highThresholdPercent: 100,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 1000,
+    maximumAgeMs: 60_000,
+    onFailure: () => undefined,
+  });
+  await garbage.observe();
+  clock.advance(59_000);
+  await garbage.collect();
+  expect(images).toHaveLength(1);
+  clock.advance(2000);
+  await garbage.collect();
+  expect(images).toEqual([]);
+});
