@@ -1,7 +1,7 @@
 // What the runtime runs, by pod uid: sandboxes and containers with their statuses. Filled by one list at start and then
 // by events: an event makes its pod dirty and wakes its listener, the next refresh of a dirty pod asks the runtime for
 // that pod alone. Invariants: an entry is replaced, never changed in place; both lists are newest first; a container
-// that exited keeps the status first read.
+// that exited keeps the status first read, but for an out-of-memory kill that is announced later.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
 import {
@@ -324,6 +324,8 @@ export class RuntimePods {
     const uid = this.#owners.get(event.id);
     if (event.type === "oom") {
       if (this.#oomKilled.size < 10_000) this.#oomKilled.add(event.id);
+      // Docker announces it after the exit where the kernel ends all of the container at once (cgroups version 2).
+      if (uid !== undefined) this.#changed(uid, event, event.id);
       return;
     }
     if (uid !== undefined) this.#changed(uid, event, event.id);

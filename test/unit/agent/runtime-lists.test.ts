@@ -56,17 +56,26 @@ function started(count: number) {
     },
   } as unknown as Runtime;
   const onSandboxes = jest.fn();
+  const onChange = jest.fn();
   const runtimePods = new RuntimePods({
     onSandboxes,
     runtime,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),
     lastMessage: () => Promise.resolve(""),
-    onChange: () => undefined,
+    onChange,
   });
   const refresh = (n: number) =>
     runtimePods.refresh(`u${n}`, { name: `p${n}`, namespace: "ns" });
-  return { calls, pods, runtimePods, refresh, listeners, onSandboxes };
+  return {
+    calls,
+    pods,
+    runtimePods,
+    refresh,
+    listeners,
+    onSandboxes,
+    onChange,
+  };
 }
 
 test("pods that run since before are listed once for all", async () => {
@@ -135,6 +144,27 @@ test("of a pod in which one container changed, that one alone is asked for", asy
   for (const listener of listeners) listener({ type: "deleted", id: "c0" });
   expect((await refresh(0)).containers).toEqual([]);
   expect(calls).toEqual(["container c0"]);
+});
+
+test("an exit that is announced before its cause is looked at again", async () => {
+  const { pods, runtimePods, refresh, listeners, onChange } = started(1);
+  const [pod] = pods;
+  await runtimePods.start();
+  await refresh(0);
+  pod!.container = {
+    ...pod!.container,
+    state: "exited",
+    exitCode: 137,
+    reason: "Error",
+  };
+  for (const listener of listeners) listener({ type: "exited", id: "c0" });
+  expect((await refresh(0)).containers[0]).toMatchObject({ reason: "Error" });
+  onChange.mockClear();
+  for (const listener of listeners) listener({ type: "oom", id: "c0" });
+  expect(onChange.mock.calls).toEqual([["u0", { type: "oom", id: "c0" }]]);
+  expect((await refresh(0)).containers[0]).toMatchObject({
+    reason: "OOMKilled",
+  });
 });
 
 test("a container whose status could not be read is asked for again", async () => {
