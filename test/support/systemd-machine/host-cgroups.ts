@@ -5,8 +5,13 @@ import * as path from "node:path";
 
 const mount = "/sys/fs/cgroup";
 
+/** The host has version 2 alone. */
+export function isUnified(): boolean {
+  return fs.existsSync(path.join(mount, "cgroup.controllers"));
+}
+
 function hierarchies(): string[] {
-  if (fs.existsSync(path.join(mount, "cgroup.controllers"))) return [mount];
+  if (isUnified()) return [mount];
   return fs
     .readdirSync(mount)
     .map((name) => path.join(mount, name))

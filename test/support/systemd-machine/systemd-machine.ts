@@ -10,7 +10,12 @@ import { runCommand, type CommandResult } from "../kubectl.ts";
 import { announce } from "../run/run-state.ts";
 import { makeTempDirectory, removeTempDirectory } from "../temp-directory.ts";
 import { makeGuestRoot } from "./guest-root.ts";
-import { cgroupsNamed, makeCgroups, removeCgroups } from "./host-cgroups.ts";
+import {
+  cgroupsNamed,
+  isUnified,
+  makeCgroups,
+  removeCgroups,
+} from "./host-cgroups.ts";
 
 export interface SystemdMachine {
   readonly hostname: string;
@@ -170,6 +175,8 @@ export async function createSystemdMachine(
           ...process.env,
           SYSTEMD_NSPAWN_API_VFS_WRITABLE: "1",
           SYSTEMD_SECCOMP: "0",
+          // The guest's root has no systemd before /usr is bound: nspawn would take it for one that knows version 1 alone.
+          ...(isUnified() ? { SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1" } : {}),
         },
       },
     );
