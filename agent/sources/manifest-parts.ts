@@ -8,9 +8,9 @@ import {
 } from "../../api/codec/yaml.ts";
 
 /** Of one object as JSON. */
-export const maxObjectBytes = 3 * 1024 * 1024;
+const maxObjectBytes = 3 * 1024 * 1024;
 /** Values in one object: each takes about a microsecond to check. */
-export const maxObjectValues = 100_000;
+const maxObjectValues = 100_000;
 /** Text of objects in one message. */
 const batchLength = 64 * 1024;
 /** Fields of a document whose lines are kept; a mistake in a later one is placed at the nearest parent known. */

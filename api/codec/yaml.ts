@@ -148,7 +148,7 @@ function duplicateText(duplicates: readonly DuplicateKey[]): string {
 }
 
 /** One object of a manifest file. */
-export interface ManifestDocument {
+interface ManifestDocument {
   readonly object: Record<string, unknown>;
   readonly fileName: string;
   /** Of its first field, from 1. */

@@ -15,7 +15,6 @@ import {
   type AddressRange,
 } from "../../api/addresses/address-range.ts";
 import type { Clock, Timer } from "../../api/clock.ts";
-import type { RunNft } from "../nft/nft-command.ts";
 import { fairShare } from "./connection-share.ts";
 import {
   connectionsBySource,
@@ -25,7 +24,8 @@ import {
 } from "./tracked-connections.ts";
 
 interface ConnectionGuardOptions {
-  readonly run: RunNft;
+  /** Runs nft. */
+  readonly run: (script: string) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** As nftCommand's. */
@@ -54,16 +54,13 @@ interface Range {
   readonly bounds: AddressRange;
 }
 
-export function connectionTable({ text, bounds }: Range): string {
+function connectionTable({ text, bounds }: Range): string {
   const family = bounds.family === "IPv4" ? "ip" : "ip6";
   return `${family} orbit-share-${text.replace(/[^0-9a-f]+/gi, "-")}`;
 }
 
 /** As nft reads it; without addresses the table goes. */
-export function connectionRules(
-  range: Range,
-  addresses: readonly string[],
-): string {
+function connectionRules(range: Range, addresses: readonly string[]): string {
   const table = connectionTable(range);
   const gone = `table ${table}\ndelete table ${table}\n`;
   if (addresses.length === 0) return gone;
