@@ -32,6 +32,38 @@ export function cgroupValues(
   };
 }
 
+const swapLimit = "memory.swap.max";
+
+/**
+ * What is to be written after the daemon has set these resources of a running container; undefined: nothing. Where it sets the
+ * memory it takes away the swap, of which its API only knows how much more than the memory it may be.
+ *
+ * @param made with the container
+ */
+export function valuesAfterUpdate(
+  made: CgroupValues | undefined,
+  resources: LinuxResources,
+): CgroupValues | undefined {
+  const values = cgroupValues("", resources);
+  const swap =
+    (resources.memoryLimitBytes ?? 0) > 0
+      ? made?.unified?.[swapLimit]
+      : undefined;
+  if (!values && swap === undefined) return undefined;
+  if (!made)
+    throw new RuntimeError(
+      "unsupported",
+      "a container that was made without such values gets none of its cgroup later with the docker runtime",
+    );
+  return {
+    ...values,
+    ...(swap === undefined
+      ? {}
+      : { unified: { [swapLimit]: swap, ...values?.unified } }),
+    parent: made.parent,
+  };
+}
+
 /** As the daemon names it: by the id, or as a scope. */
 function cgroupPath(parent: string, id: string, driver: string): string {
   return driver === "systemd"

@@ -5,7 +5,6 @@ import { LRUCache } from "lru-cache";
 import {
   RuntimeError,
   type ContainerConfig,
-  type LinuxResources,
   type Runtime,
 } from "../runtime.ts";
 import { containerStatus, containerSummary } from "./answers.ts";
@@ -17,7 +16,7 @@ import {
   type CallContext,
 } from "./call-context.ts";
 import { ignoreNotFound } from "./connection.ts";
-import { cgroupValues, type CgroupValues } from "./cgroup-values.ts";
+import { valuesAfterUpdate, type CgroupValues } from "./cgroup-values.ts";
 import { holdToValues, writeValues } from "./hold-to-values.ts";
 import { createNamed, removeContainer } from "./create-container.ts";
 import { containerRecord, type ContainerRecord } from "./records.ts";
@@ -128,7 +127,8 @@ export function containerCalls(context: CallContext): ContainerCalls {
     },
 
     async updateContainerResources(containerId, resources) {
-      const values = await laterValues(context, containerId, resources);
+      const { record } = await inspectContainer(connection, containerId);
+      const values = valuesAfterUpdate(record.cgroup, resources);
       await connection.call("UpdateContainer", (docker, signal) =>
         docker.getContainer(containerId).update({
           ...resourcesRequest(resources),
@@ -147,23 +147,6 @@ export function containerCalls(context: CallContext): ContainerCalls {
         ),
       ),
   };
-}
-
-/** What else of a running container's resources is to be written; undefined: nothing. */
-async function laterValues(
-  { connection }: CallContext,
-  id: string,
-  resources: LinuxResources,
-): Promise<CgroupValues | undefined> {
-  const values = cgroupValues("", resources);
-  if (!values) return undefined;
-  const { record } = await inspectContainer(connection, id);
-  if (!record.cgroup)
-    throw new RuntimeError(
-      "unsupported",
-      "a container that was made without such values gets none of its cgroup later with the docker runtime",
-    );
-  return { ...values, parent: record.cgroup.parent };
 }
 
 async function start(

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import {
   cgroupValues,
+  valuesAfterUpdate,
   writeCgroupValues,
 } from "../../../cri/docker/cgroup-values.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -36,6 +37,23 @@ test("only what the daemon can't set is kept", () => {
     parent,
     unified,
   });
+});
+
+test("a container keeps its part of the swap when the daemon sets its memory", () => {
+  const made = { parent, unified: { "memory.swap.max": "8", a: "1" } };
+  expect(valuesAfterUpdate(made, { memoryLimitBytes: 5 })).toEqual({
+    parent,
+    unified: { "memory.swap.max": "8" },
+  });
+  expect(valuesAfterUpdate(made, { cpuShares: 5 })).toBeUndefined();
+  expect(valuesAfterUpdate(undefined, { memoryLimitBytes: 5 })).toBeUndefined();
+  const asked = { "memory.swap.max": "9" };
+  expect(
+    valuesAfterUpdate(made, { memoryLimitBytes: 5, unified: asked }),
+  ).toEqual({ parent, unified: asked });
+  expect(() => valuesAfterUpdate(undefined, { hugepageLimits })).toThrow(
+    /made without such values/,
+  );
 });
 
 const slice = "orbit-burstable-podu.slice";
