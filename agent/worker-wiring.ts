@@ -36,8 +36,7 @@ export function workersContext(
   const { hostFiles: files, resources, claims, moves } = rooms;
   const nodeIPs = (): readonly string[] => node.addresses;
   const images = wireImages(ground);
-  const hooks = createHookRunner(runtime, clock, events);
-  ground.metrics.add(() => hooks.families());
+  const hooks = countedHooks(ground);
   const restartBackOff = restartDelays(config);
   const end = { runtime, runtimePods, clock, hooks, events, nodeIPs, logger };
   const resourceLimits = limitsOf(config, node);
@@ -162,6 +161,17 @@ function withLocalDns({
       return settings.clusterDomain || (address() ? "cluster.local" : "");
     },
   };
+}
+
+function countedHooks({
+  runtime,
+  clock,
+  events,
+  metrics,
+}: Ground): ReturnType<typeof createHookRunner> {
+  const hooks = createHookRunner(runtime, clock, events);
+  metrics.add(() => hooks.families());
+  return hooks;
 }
 
 /** Gate KubeletCrashLoopBackOffMax bounds the delays otherwise. */
