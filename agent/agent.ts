@@ -71,13 +71,14 @@ class AgentLife {
     await this.#parts.resources.start();
     await plugins.start();
     objects.start();
+    // Who asks for it once the agent says that it is well finds its socket.
+    this.#parts.podResources.start();
     await node.start();
     lease?.start();
     const runtimeRead = adoption.start();
     await sources.start();
     pressure.start();
     shutdown.start();
-    this.#parts.podResources.start();
     housekeeping.start();
     rotation.start();
     this.#parts.archives?.start();
