@@ -1,5 +1,5 @@
-// Addresses of `--node-ip` that the machine has. One that no interface has would lead whoever asks the node for logs or an exec
-// to another machine: as the reference's kubelet does, the agent says so and reports it only once it is there.
+// Addresses of `--node-ip` that the machine has. One that no interface has would lead requests for logs or an exec to another
+// machine: as the reference's kubelet does, the agent says so and reports it only once it is there.
 import { BlockList, isIPv6 } from "node:net";
 import type { NetworkInterfaceInfo } from "node:os";
 import type { Logger } from "pino";

@@ -10,7 +10,7 @@ import { installScript, shellQuoted } from "../script-file.ts";
 
 const pluginName = "loopback";
 const scriptName = "orbit-loopback";
-/** The machine's plug-in while the script stands in its place. */
+/** The machine's plug-in while the script has its place. */
 export const machineLoopbackName = "machine-loopback";
 
 /**
