@@ -499,6 +499,12 @@ if [ -z "$root" ] && [ -d /run/systemd/system ]; then
 	try systemctl daemon-reload
 	# One that failed, such as an end of pods for which the runtime was too slow, would be listed without its file.
 	try systemctl reset-failed orbit.service orbit-pods.service
+	# systemd removes a service's cgroup when it hears that the last process is gone, and never when that came too late for it.
+	for group in /sys/fs/cgroup/system.slice /sys/fs/cgroup/*/system.slice; do
+		for unit in orbit orbit-pods; do
+			[ ! -d "$group/$unit.service" ] || [ -n "$dry_run" ] || find "$group/$unit.service" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+		done
+	done
 fi
 
 if [ -n "$keep_data" ]; then
