@@ -7,8 +7,8 @@ const { default: TestRunner } = require("jest-runner");
 
 const untilMs = Number(process.env.ORBIT_TEST_UNTIL || Infinity) * 1000;
 const hasLimit = untilMs < Infinity;
-/** Files that are begun without another look at the clock; few of them near the end. */
-const batchSize = () => (untilMs - Date.now() > 240_000 ? 16 : 2);
+/** Files that are begun beside the machine's without another look at the clock, as each batch has processes of its own. */
+const batchSize = () => (untilMs - Date.now() > 300_000 ? 16 : 2);
 
 const nameOf = ({ context }) => context.config.displayName.name;
 
@@ -19,14 +19,14 @@ const first = (name, tests) =>
   );
 
 /** Runs all of them, or those that can be begun in time. @returns how many were not */
-async function runInTime(tests, run) {
+async function runInTime(tests, run, size) {
   if (!hasLimit) {
     if (tests.length > 0) await run(tests);
     return 0;
   }
   const left = [...tests];
   while (left.length > 0 && Date.now() < untilMs)
-    await run(left.splice(0, batchSize()));
+    await run(left.splice(0, size()));
   return left.length;
 }
 
@@ -65,8 +65,8 @@ module.exports = class LanesRunner extends TestRunner {
         ? lane.runTests(batch, watcher, { ...options, serial: false })
         : super.runTests(batch, watcher, options);
     const leftOut = await Promise.all([
-      runInTime(machine, inProcess),
-      runInTime(others, beside),
+      runInTime(machine, inProcess, () => 1),
+      runInTime(others, beside, batchSize),
     ]);
     const files = leftOut[0] + leftOut[1];
     if (files > 0)
