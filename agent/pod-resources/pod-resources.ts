@@ -1,7 +1,7 @@
 // Serves the pod resources API on ROOT/pod-resources/kubelet.sock. Get and the claims of containers are there behind their
 // gates, as at the reference. As there since 1.32, List leaves out pods that are over, whose resources others have; Get and
-// List of v1alpha1 know them as long as a source has them. More than a hundred requests a second are refused: a client that may open the socket could
-// otherwise keep the agent busy.
+// List of v1alpha1 know them as long as a source has them. More than a hundred requests a second are refused: a client that
+// may open the socket could otherwise keep the agent busy.
 import { join } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
 import type { Logger } from "pino";

@@ -68,7 +68,7 @@ export class PodNetwork {
     const script = this.#own.map(neighborRules).join("");
     if (script === "") return;
     await this.#run(script).catch((error: unknown) =>
-      this.#options.logger.debug(
+      this.#options.logger.warn(
         { err: error },
         "what pods ask by ARP is not limited",
       ),
