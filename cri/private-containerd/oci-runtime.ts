@@ -1,7 +1,6 @@
 // Which OCI runtime makes the containers of a private containerd: crun where it is installed and works, else runc. crun
-// does in a quarter of the time what a pod's start and end mostly wait for. Whether it works on a machine (it refuses
-// cgroups of both versions at once, for example) is found by making one container with it; that it did is kept in a file,
-// for this program and this boot.
+// does in a quarter of the time what a pod's start and end mostly wait for. Whether it works on a machine is found by making
+// one container with it; that it did is kept in a file, for this program and this boot.
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -12,6 +11,7 @@ import { makeDirectory } from "../directories.ts";
 import { findProgram } from "../process.ts";
 import { hostArchitecture } from "../sandbox-image/image.ts";
 import { pauseProgram } from "../sandbox-image/machine-code.ts";
+import { hasMixedControllers, installCrunScript } from "./crun-script.ts";
 import { canFilter, sandboxProfile } from "./sandbox-seccomp.ts";
 
 interface CrunOptions {
@@ -22,6 +22,8 @@ interface CrunOptions {
   systemdCgroup?: boolean;
   /** Where it is looked for first; default: this process's PATH. */
   path?: string;
+  /** It needs the script for cgroups of both versions; found by default. */
+  mixedControllers?: boolean;
   /** Of each call of the trial; default 5 s. */
   timeoutMs?: number;
 }
@@ -119,16 +121,21 @@ async function tryContainer(
 }
 
 /**
- * Resolves to the absolute path of a crun that works here; undefined where there is none, or where it does not work, which
- * is logged. With systemd's cgroups runc is kept: crun would put each container a level below its scope.
+ * Resolves to the absolute path of a crun, or of the script in front of it, that works here; undefined where there is none,
+ * or where it does not work, which is logged. With systemd's cgroups runc is kept: crun would put each container a level below its scope.
  */
 export async function workingCrun(
   options: CrunOptions,
 ): Promise<string | undefined> {
   if (options.systemdCgroup) return undefined;
-  const program = await findProgram("crun", options.path);
-  if (program === undefined) return undefined;
-  const { mtimeMs, size } = await fs.stat(program);
+  const crun = await findProgram("crun", options.path);
+  if (crun === undefined) return undefined;
+  const mixed = options.mixedControllers ?? (await hasMixedControllers());
+  const scripts = join(options.directory, "bin");
+  const program = mixed
+    ? ((await installCrunScript(scripts, crun)) ?? crun)
+    : crun;
+  const { mtimeMs, size } = await fs.stat(crun);
   const boot = await fs.readFile("/proc/sys/kernel/random/boot_id", "utf8");
   const proof = [program, mtimeMs, size, boot.trim()].join(" ");
   const record = join(options.directory, "crun-worked");

@@ -1,13 +1,15 @@
-// Where crun is installed and works, the private containerd's containers are made by it; a RuntimeClass still gets runc.
-// On a machine with mounts of its own, where cgroups are of one version: crun refuses both at once.
+// Where crun is installed and works, the private containerd's containers are made by it; on a machine with mounts of its own,
+// with cgroups of one version and as the machine has them: of both at once crun is shown one.
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
-/** It has logs of its own, and loses the second version's hierarchy where that is beside those of the first. */
-const prepare = `
-  mkdir -p /var/log/pods && mount -t tmpfs tmpfs /var/log/pods
+/** It has logs of its own. */
+const ownLogs = `
+  mkdir -p /var/log/pods && mount -t tmpfs tmpfs /var/log/pods`;
+/** It loses the second version's hierarchy where that is beside those of the first. */
+const oneVersion = `
   [ -d /sys/fs/cgroup/unified ] || exit 0
   mkdir /run/cgroup && mount -t tmpfs cgroup /run/cgroup && cd /sys/fs/cgroup
   for each in *; do
@@ -46,7 +48,9 @@ const shows = (name: string, text: string): Promise<unknown> =>
     { timeoutMs: 60_000, what: `${text} of ${name}` },
   ).catch(withLog);
 
-beforeAll(async () => {
+afterEach(() => lan?.clean());
+
+async function startAgent(prepare: string): Promise<void> {
   lan = new NodeMachines();
   machine = lan.add("crun", 94, 1);
   await machine.takeOwnMounts();
@@ -60,8 +64,7 @@ beforeAll(async () => {
     "--v=2",
   );
   await machine.loadBusybox();
-});
-afterAll(() => lan?.clean());
+}
 
 const container = (
   name: string,
@@ -75,42 +78,52 @@ const container = (
   ...more,
 });
 
-test("its containers start, are limited, fail, start again and go", async () => {
-  fs.writeFileSync(
-    manifest(),
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "pod" },
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        containers: [
-          container("stays", "echo here; exec sleep infinity", {
-            resources: { limits: { memory: "32Mi", cpu: "100m" } },
-            securityContext: { runAsUser: 1000, readOnlyRootFilesystem: true },
-          }),
-          container("fails", "echo again; exit 3"),
-        ],
-      },
-    }),
-  );
-  await shows("stays", "here");
-  await shows("fails", "again");
-  // The sandbox and the one that runs; the other may be between two starts.
-  const states = keptStates();
-  expect(states.length).toBeGreaterThanOrEqual(2);
-  expect(new Set(states)).toEqual(new Set(["status"]));
-  expect(
-    machine.run(
-      "sh",
-      "-c",
-      `cat /sys/fs/cgroup/memory${machine.cgroupRoot}/*/*/*/memory.limit_in_bytes \
+test.each([
+  ["of one version", ownLogs + oneVersion],
+  ["as the machine has them", ownLogs],
+])(
+  "with cgroups %s its containers start, are limited, fail, start again and go",
+  async (_, prepare) => {
+    await startAgent(prepare);
+    fs.writeFileSync(
+      manifest(),
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "pod" },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [
+            container("stays", "echo here; exec sleep infinity", {
+              resources: { limits: { memory: "32Mi", cpu: "100m" } },
+              securityContext: {
+                runAsUser: 1000,
+                readOnlyRootFilesystem: true,
+              },
+            }),
+            container("fails", "echo again; exit 3"),
+          ],
+        },
+      }),
+    );
+    await shows("stays", "here");
+    await shows("fails", "again");
+    // The sandbox and the one that runs; the other may be between two starts.
+    const states = keptStates();
+    expect(states.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(states)).toEqual(new Set(["status"]));
+    expect(
+      machine.run(
+        "sh",
+        "-c",
+        `cat /sys/fs/cgroup/memory${machine.cgroupRoot}/*/*/*/memory.limit_in_bytes \
         /sys/fs/cgroup${machine.cgroupRoot}/*/*/*/memory.max 2>/dev/null || :`,
-    ),
-  ).toContain(String(32 << 20));
-  fs.rmSync(manifest());
-  await eventually(() => keptStates().length === 0, {
-    timeoutMs: 60_000,
-    what: "the end of the pod",
-  }).catch(withLog);
-});
+      ),
+    ).toContain(String(32 << 20));
+    fs.rmSync(manifest());
+    await eventually(() => keptStates().length === 0, {
+      timeoutMs: 60_000,
+      what: "the end of the pod",
+    }).catch(withLog);
+  },
+);

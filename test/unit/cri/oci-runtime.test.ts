@@ -41,7 +41,13 @@ function program(actions: Record<string, string>): {
       return fs.readFileSync(calls, "utf8").trim().split("\n");
     },
     working: (change = {}) =>
-      workingCrun({ directory, logger, path: bin, ...change }),
+      workingCrun({
+        directory,
+        logger,
+        path: bin,
+        mixedControllers: false,
+        ...change,
+      }),
   };
 }
 
@@ -141,6 +147,18 @@ test("one that hangs is ended", async () => {
   const { working, warnings } = program({ create: "exec sleep 1000" });
   expect(await working({ timeoutMs: 100 })).toBeUndefined();
   expect(warnings[0]).toContain("it ended with SIGKILL");
+});
+
+test("with cgroups of both versions it is the script in front of it", async () => {
+  const { working, file, calls, directory } = program(running);
+  const script = path.join(directory, "bin", "crun-cgroups-v1");
+  expect(await working({ mixedControllers: true })).toBe(script);
+  expect(calls()).toEqual(["create", "start", "state", "delete"]);
+  expect(await working({ mixedControllers: true })).toBe(script);
+  expect(calls()).toHaveLength(4);
+  // Where the hierarchy lost its controllers it is tried by itself.
+  expect(await working()).toBe(file);
+  expect(calls()).toHaveLength(8);
 });
 
 test("with cgroups made by systemd none is looked for", async () => {
