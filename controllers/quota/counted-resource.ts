@@ -1,6 +1,6 @@
 // Which resource's objects a name in a quota counts, as `group/resource`: `count/deployments.apps` → apps/deployments,
 // `limits.cpu` → /pods. Undefined for a name that counts nothing.
-import { areEvents } from "../../api/objects/quota-usage.ts";
+import { areEvents } from "../../api/objects/quota/usage.ts";
 
 const PLAIN = new Set([
   "pods",

@@ -7,13 +7,13 @@ import { objectKey, splitKey } from "../../api/object.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import { compareQuantities } from "../../api/quantity.ts";
 import { reportsOtherResources } from "../../api/objects/pod-resources.ts";
-import { isInQuotaScope } from "../../api/objects/quota-scope.ts";
+import { isInQuotaScope } from "../../api/objects/quota/scope.ts";
 import {
   addUsage,
   isFinished,
   usageOf,
-} from "../../api/objects/quota-usage.ts";
-import type { Usage } from "../../api/objects/quota-usage.ts";
+} from "../../api/objects/quota/usage.ts";
+import type { Usage } from "../../api/objects/quota/usage.ts";
 import type { Pod, ResourceQuota } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";

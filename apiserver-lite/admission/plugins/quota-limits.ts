@@ -5,8 +5,8 @@ import {
   isInQuotaScope,
   scopesOf,
   type QuotaScope,
-} from "../../../api/objects/quota-scope.ts";
-import { usageOf } from "../../../api/objects/quota-usage.ts";
+} from "../../../api/objects/quota/scope.ts";
+import { usageOf } from "../../../api/objects/quota/usage.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
 import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import { typed } from "../../resources/typed.ts";

@@ -17,8 +17,8 @@ import {
   usageBeyond,
   usageOf,
   type Usage,
-} from "../../../api/objects/quota-usage.ts";
-import { isInQuotaScope } from "../../../api/objects/quota-scope.ts";
+} from "../../../api/objects/quota/usage.ts";
+import { isInQuotaScope } from "../../../api/objects/quota/scope.ts";
 import { typed } from "../../resources/typed.ts";
 
 /** An admitted write is in the cache, or has failed, well within this. */

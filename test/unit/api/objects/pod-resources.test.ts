@@ -8,8 +8,8 @@ import {
   resourceAmount,
 } from "../../../../api/objects/pod-resources.ts";
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
-import { isInQuotaScope } from "../../../../api/objects/quota-scope.ts";
-import { usageOf } from "../../../../api/objects/quota-usage.ts";
+import { isInQuotaScope } from "../../../../api/objects/quota/scope.ts";
+import { usageOf } from "../../../../api/objects/quota/usage.ts";
 import type { Pod, ResourceQuota } from "../../../../api/types/core-v1.ts";
 import {
   oomScoreAdj,

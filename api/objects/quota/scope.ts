@@ -1,7 +1,7 @@
 // Which objects a ResourceQuota counts: without scopes all, with scopes only the pods that every scope holds for.
-import type { AnyObject } from "../object.ts";
-import { qosClass } from "./pod-qos.ts";
-import type { Pod, ResourceQuota } from "../types/core-v1.ts";
+import type { AnyObject } from "../../object.ts";
+import { qosClass } from "../pod-qos.ts";
+import type { Pod, ResourceQuota } from "../../types/core-v1.ts";
 
 export interface QuotaScope {
   readonly scopeName: string;

@@ -1,13 +1,13 @@
 // What one object takes of the resources a quota can count.
-import { podQuantities } from "./pod-resources.ts";
-import { isPodTerminal } from "./pod-state.ts";
+import { podQuantities } from "../pod-resources.ts";
+import { isPodTerminal } from "../pod-state.ts";
 import {
   addQuantities,
   compareQuantities,
   subtractQuantities,
-} from "../quantity.ts";
-import { qualifiedResource, type AnyObject } from "../object.ts";
-import type { PersistentVolumeClaim, Pod, Service } from "../types/core-v1.ts";
+} from "../../quantity.ts";
+import { qualifiedResource, type AnyObject } from "../../object.ts";
+import type { PersistentVolumeClaim, Pod, Service } from "../../types/core-v1.ts";
 
 /** Quotas count events in neither of their groups, as the reference. */
 export const areEvents = (group: string, resource: string): boolean =>
