@@ -8,7 +8,7 @@ import type { MemoryObjects } from "../client/memory-objects.ts";
 import type { Runtime } from "../cri/runtime.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
 import type { PodNetworkHooks } from "./pods/runtime/networked-sandboxes.ts";
-import type { PodSpecValidator } from "./sources/static-pod.ts";
+import type { ObjectRules } from "./sources/field-problem.ts";
 
 export interface AgentOptions {
   /** Started by its owner, who also stops it; it need not answer yet. */
@@ -28,8 +28,8 @@ export interface AgentOptions {
   localObjects?: MemoryObjects;
   /** Whose pods' sandboxes these are: host ports lead to them, and policies protect them. */
   podNetwork?: PodNetworkHooks;
-  /** The API server's rules for a pod's spec; a static pod that breaks them is reported and not run. */
-  validatePodSpec?: PodSpecValidator;
+  /** For what manifests hold; what breaks them is reported and not run. */
+  rules: ObjectRules;
   /** Called before a file is made outside of the agent's directories. */
   onMachineFile?: (file: string) => Promise<void>;
   /** The Node has its ranges of pod addresses, or others than before. */

@@ -309,7 +309,7 @@ function wirePodRooms(ground: Ground, { node, reports }: Reporting): PodRooms {
 }
 
 function wireSources(
-  { onOtherManifests, validatePodSpec }: AgentOptions,
+  { onOtherManifests, rules }: AgentOptions,
   ground: Ground,
   { reports }: Reporting,
   workers: PodWorkers,
@@ -322,10 +322,10 @@ function wireSources(
     config: ground.settings,
     pods: workers,
     mirrors: reports.mirrors,
-    takeOther: onOtherManifests
-      ? (object) => object
-      : local
-        ? checkedLocalObject
+    takeOther: local
+      ? (object) => checkedLocalObject(object, rules)
+      : onOtherManifests
+        ? (object) => object
         : refuseOther,
     onOthers(byFile) {
       local?.directory.set(byFile);
@@ -339,7 +339,7 @@ function wireSources(
       );
     },
     onProblem: (origin, message) => manifestProblem(ground, origin, message),
-    validateSpec: validatePodSpec,
+    rules,
   });
 }
 

@@ -147,7 +147,6 @@ export { type AuditPolicy, checkAuditPolicy } from "./audit/policy.ts";
 // Kinds.
 export type { ComponentCheck } from "./resources/core/component-status.ts";
 export { validateTolerations } from "./resources/core/pod/scheduling-validation.ts";
-export { validatePodSpec } from "./resources/core/pod/pod-spec-validation.ts";
 export { allocatorFamilies } from "./resources/core/service/allocator-metrics.ts";
 export {
   adoptServices,

@@ -1,19 +1,13 @@
 // What is wrong with a field of an object, in the reference's form.
+import type { AnyObject } from "../../api/object.ts";
+
 export interface FieldProblem {
   readonly field: string;
   readonly detail: string;
 }
 
-/** One for each text of what is wrong with a value. */
-export const invalid = (
-  field: string,
-  value: unknown,
-  problems: readonly string[],
-): FieldProblem[] =>
-  problems.map((problem) => ({
-    field,
-    detail: `Invalid value: ${JSON.stringify(value)}: ${problem}`,
-  }));
+/** The API server's rules for a namespaced object of the core group, with its defaults: all that is wrong with it. */
+export type ObjectRules = (object: AnyObject) => readonly FieldProblem[];
 
 export const unsupported = (
   field: string,

@@ -19,7 +19,8 @@ import {
   type Place,
 } from "./manifest-reader.ts";
 import { NameChanges } from "./name-changes.ts";
-import { staticPod, type PodSpecValidator } from "./static-pod.ts";
+import type { ObjectRules } from "./field-problem.ts";
+import { staticPod } from "./static-pod.ts";
 
 interface FileSourceOptions {
   path: string;
@@ -34,7 +35,7 @@ interface FileSourceOptions {
   /** Objects of other kinds by file, before the pods that may refer to them; files without any are left out. */
   onOthers?: (byFile: OthersByFile) => void;
   onProblem: (file: string, message: string) => void;
-  validateSpec?: PodSpecValidator | undefined;
+  rules: ObjectRules;
   podLevelResources: boolean;
 }
 
@@ -218,7 +219,7 @@ export class FileSource {
 
   /** `fresh`: it was changed just now, so that a bad file may be one half written. */
   async #readFile(file: string, fresh: boolean): Promise<boolean> {
-    const { nodeName, clock, takeOther, validateSpec } = this.#options;
+    const { nodeName, clock, takeOther, rules } = this.#options;
     const before = this.#files.get(file);
     let seen = "";
     try {
@@ -240,7 +241,7 @@ export class FileSource {
             source: "file",
             origin: file,
             nowMs,
-            validateSpec,
+            rules,
             podLevelResources: this.#options.podLevelResources,
           }),
         );

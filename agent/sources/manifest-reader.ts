@@ -1,6 +1,7 @@
 // Reads one manifest file: size limit, several documents, JSON or YAML, Lists taken apart, every document checked against
 // its schema. Errors name file, line and field. The YAML reader is loaded with the first manifest. A long text is taken apart
 // on another thread (manifest-thread.ts), as its parser goes through it in one go.
+import type { FieldProblem } from "./field-problem.ts";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
@@ -35,7 +36,7 @@ function badFile(path: string, detail: string): BadManifest {
 
 /** What is wrong with fields of one object; the reader of the file adds the object's place. */
 export class FieldProblems extends Error {
-  constructor(readonly problems: readonly { field: string; detail: string }[]) {
+  constructor(readonly problems: readonly FieldProblem[]) {
     super(
       problems
         .map(({ field, detail }) => (field ? `${field}: ${detail}` : detail))

@@ -17,7 +17,7 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import { isGateOn } from "../config/feature-gates.ts";
 import { ApiSource } from "./api-source.ts";
 import { FileSource, noManifest, type OthersByFile } from "./file-source.ts";
-import type { PodSpecValidator } from "./static-pod.ts";
+import type { ObjectRules } from "./field-problem.ts";
 import { UrlSource } from "./url-source.ts";
 
 /** As pods name it in their config.source annotation. */
@@ -59,7 +59,7 @@ interface PodSourcesOptions {
   takeOther: (object: AnyObject) => AnyObject;
   /** A manifest that can't be used; the message names the file or URL. */
   onProblem: (origin: string, message: string) => void;
-  validateSpec?: PodSpecValidator | undefined;
+  rules: ObjectRules;
   clock: Clock;
   logger: Logger;
 }
@@ -75,7 +75,7 @@ export class PodSources {
   #staticUids: ReadonlySet<string> = new Set();
 
   constructor(options: PodSourcesOptions) {
-    const { config, client, pods, mirrors, onProblem, validateSpec } = options;
+    const { config, client, pods, mirrors, onProblem, rules } = options;
     const { nodeName } = config;
     const { clock, logger } = options;
     this.#options = options;
@@ -92,7 +92,7 @@ export class PodSources {
       });
     const podLevelResources = isGateOn(config, "PodLevelResources");
     const shared = {
-      ...{ nodeName, clock, logger, onProblem, validateSpec },
+      ...{ nodeName, clock, logger, onProblem, rules },
       podLevelResources,
     };
     if (config.manifestUrl)

@@ -124,7 +124,7 @@ export class ReferencedObjects {
   }
 
   secret(namespace: string, name: string): Promise<Secret | undefined> {
-    return this.#get(secrets, namespace, name).then(withStringData);
+    return this.#get(secrets, namespace, name);
   }
 
   services(namespace: string): readonly Service[] | undefined {
@@ -184,22 +184,6 @@ export class ReferencedObjects {
         return 0;
     }
   }
-}
-
-/** What the API server does on write, for a Secret read from a file. */
-function withStringData(secret: Secret | undefined): Secret | undefined {
-  if (!secret?.stringData) return secret;
-  const encoded = Object.entries(secret.stringData).map(([key, value]) => [
-    key,
-    Buffer.from(value).toString("base64"),
-  ]);
-  return {
-    ...secret,
-    data: {
-      ...secret.data,
-      ...(Object.fromEntries(encoded) as Record<string, string>),
-    },
-  };
 }
 
 /** What the Node's annotation asks for, else a minute: how long the strategy Cache keeps what was read. */

@@ -7,8 +7,10 @@ import {
   type Defaulter,
 } from "../../api/defaults.ts";
 import { formatTime } from "../../api/clock.ts";
-import { dnsLabelProblems, dnsSubdomainProblems } from "../../api/names.ts";
+import { dnsSubdomainProblems } from "../../api/names.ts";
+import type { AnyObject } from "../../api/object.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
+import type { FieldProblem, ObjectRules } from "./field-problem.ts";
 import { FieldProblems } from "./manifest-reader.ts";
 import {
   configHashAnnotation,
@@ -22,8 +24,7 @@ interface StaticPodOptions {
   /** The file or URL it came from; part of the uid. */
   origin: string;
   nowMs: number;
-  /** The API server's own rules, where there is one: a pod that they refuse is not run. */
-  validateSpec?: PodSpecValidator | undefined;
+  rules: ObjectRules;
   /** Gate PodLevelResources; false: the field is dropped. */
   podLevelResources: boolean;
 }
@@ -42,14 +43,9 @@ function setDefaults(pod: Pod, podLevelResources: boolean): void {
   withPodLevel(pod, kind);
 }
 
-export type PodSpecValidator = (
-  field: string,
-  spec: Pod["spec"],
-) => readonly { field: string; detail: string }[];
-
-/** Throws with the field and what is wrong. `manifest` is not changed. */
+/** `manifest` is not changed. @throws FieldProblems with all that is wrong; no directory is named by what they refuse */
 export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
-  const problems = manifestProblems(manifest);
+  const problems = identityProblems(manifest);
   if (problems.length > 0) throw new FieldProblems(problems);
   const pod = structuredClone(manifest);
   const hash = createHash("md5")
@@ -88,66 +84,30 @@ export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
       { operator: "Exists", effect: "NoExecute" },
     ];
   setDefaults(pod, options.podLevelResources);
-  const refused = options.validateSpec?.("spec", pod.spec) ?? [];
+  const refused = options.rules(pod as unknown as AnyObject);
   if (refused.length > 0) throw new FieldProblems(refused);
   return pod;
 }
 
-/** The few things without which nothing can be run; the rest the schema checked. */
-function manifestProblems(pod: Pod): { field: string; detail: string }[] {
-  const problems: { field: string; detail: string }[] = [];
-  const add = (field: string, detail: string): void => {
-    problems.push({ field, detail });
-  };
-  // Directories and files of the agent's are named by these.
-  const checkName = (
-    field: string,
-    name: string,
-    problemsOf = dnsLabelProblems,
-  ): void => {
-    for (const problem of problemsOf(name))
-      add(field, `Invalid value: "${name}": ${problem}`);
-  };
-  const metadata = (pod.metadata ?? {}) as Partial<Pod["metadata"]>;
-  const { name, namespace, uid } = metadata;
-  if (name) checkName("metadata.name", name, dnsSubdomainProblems);
-  else add("metadata.name", "Required value: name or generateName is required");
-  if (namespace) checkName("metadata.namespace", namespace);
-  if (uid && !plainUid.test(uid))
-    add(
-      "metadata.uid",
-      `Invalid value: ${JSON.stringify(uid)}: must be letters, digits, '-', '_' and '.' and begin with a letter or digit`,
-    );
-  const spec = (pod.spec ?? {}) as Partial<Pod["spec"]>;
-  const lists = {
-    "spec.initContainers": spec.initContainers ?? [],
-    "spec.containers": spec.containers ?? [],
-  };
-  if (lists["spec.containers"].length === 0)
-    add("spec.containers", "Required value");
-  const volumes = new Set((spec.volumes ?? []).map(({ name }) => name));
-  const names = new Set<string>();
-  for (const [list, containers] of Object.entries(lists))
-    containers.forEach((container, index) => {
-      const field = `${list}[${index}]`;
-      if (!container.name) add(`${field}.name`, "Required value");
-      else if (names.has(container.name))
-        add(`${field}.name`, `Duplicate value: "${container.name}"`);
-      else checkName(`${field}.name`, container.name);
-      names.add(container.name);
-      if (!container.image) add(`${field}.image`, "Required value");
-      (container.volumeMounts ?? []).forEach((mount, mountIndex) => {
-        if (!volumes.has(mount.name))
-          add(
-            `${field}.volumeMounts[${mountIndex}].name`,
-            `Not found: "${mount.name}"`,
-          );
-      });
+/** What the rules see in another form, or not at all, once the pod has the node's suffix and its uid. */
+function identityProblems({ metadata }: Partial<Pod>): FieldProblem[] {
+  const { name, uid } = metadata ?? { name: "" };
+  const problems: FieldProblem[] = [];
+  if (!name)
+    problems.push({
+      field: "metadata.name",
+      detail: "Required value: name or generateName is required",
     });
-  (spec.volumes ?? []).forEach((volume, index) => {
-    const field = `spec.volumes[${index}].name`;
-    if (volume.name) checkName(field, volume.name);
-    else add(field, "Required value");
-  });
+  else
+    for (const problem of dnsSubdomainProblems(name))
+      problems.push({
+        field: "metadata.name",
+        detail: `Invalid value: "${name}": ${problem}`,
+      });
+  if (uid && !plainUid.test(uid))
+    problems.push({
+      field: "metadata.uid",
+      detail: `Invalid value: ${JSON.stringify(uid)}: must be letters, digits, '-', '_' and '.' and begin with a letter or digit`,
+    });
   return problems;
 }

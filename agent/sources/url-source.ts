@@ -7,7 +7,8 @@ import {
   maxManifestBytes,
   takeManifests,
 } from "./manifest-reader.ts";
-import { staticPod, type PodSpecValidator } from "./static-pod.ts";
+import type { ObjectRules } from "./field-problem.ts";
+import { staticPod } from "./static-pod.ts";
 
 interface UrlSourceOptions {
   url: string;
@@ -18,7 +19,7 @@ interface UrlSourceOptions {
   logger: Logger;
   onPods: (pods: readonly Pod[]) => void;
   onProblem: (url: string, message: string) => void;
-  validateSpec?: PodSpecValidator | undefined;
+  rules: ObjectRules;
   podLevelResources: boolean;
 }
 
@@ -77,7 +78,7 @@ export class UrlSource {
           source: "http",
           origin: url,
           nowMs,
-          validateSpec: this.#options.validateSpec,
+          rules: this.#options.rules,
           podLevelResources: this.#options.podLevelResources,
         });
       });

@@ -1,7 +1,6 @@
 // This machine as a node of a composed cluster: the agent, and the objects of the manifests directory that are no pods. A
 // file of its own, so that the agent's modules are read only where it runs.
 import * as path from "node:path";
-import { validatePodSpec } from "../../apiserver-lite/index.ts";
 import { ManifestObjects } from "../../controllers/manifests/manifest-objects.ts";
 import type { OptionValues } from "../options/parse.ts";
 import { featureGatesOf, gatesOfPart } from "../parts/api/emulated-version.ts";
@@ -77,7 +76,6 @@ export async function startNode(
     clock,
     logger,
     onOtherManifests: (byFile) => objects.set(byFile),
-    validatePodSpec,
   });
   running.agent = agent;
   started.add(() => agent.stop());

@@ -7,12 +7,11 @@ import {
   localPathProvisioner,
   provisionedName,
 } from "../../../api/objects/volumes/local-path.ts";
-import { parseQuantity } from "../../../api/quantity.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
 } from "../../../api/types/core-v1.ts";
-import { unsupported, type FieldProblem } from "./field-problem.ts";
+import { unsupported, type FieldProblem } from "../field-problem.ts";
 
 const className = "local-path";
 /** On claims: what becomes of the directory when the claim's document goes; default Retain. */
@@ -24,7 +23,8 @@ const policies = ["Delete", "Retain"];
 /** Of the reference's four, those that a directory of one node serves. */
 const accessModes = ["ReadWriteOnce", "ReadWriteOncePod"];
 
-export function claimProblems({
+/** Of a claim that the API server would take. */
+export function claimRefusals({
   metadata,
   spec = {},
 }: PersistentVolumeClaim): FieldProblem[] {
@@ -40,8 +40,6 @@ export function claimProblems({
     );
   if (volumeMode !== "Filesystem")
     problems.push(unsupported("spec.volumeMode", volumeMode, ["Filesystem"]));
-  if (!spec.accessModes?.length)
-    refuse("accessModes", "Required value: at least 1 access mode is required");
   for (const mode of spec.accessModes ?? [])
     if (!accessModes.includes(mode))
       problems.push(unsupported("spec.accessModes", mode, accessModes));
@@ -63,14 +61,6 @@ export function claimProblems({
   ] as const)
     if (spec[field])
       refuse(field, `Forbidden: not supported by the class "${className}"`);
-  const storage = spec.resources?.requests?.["storage"];
-  if (storage === undefined)
-    refuse("resources.requests.storage", "Required value");
-  else if (parseQuantity(storage).nano <= 0n)
-    refuse(
-      "resources.requests.storage",
-      `Invalid value: "${storage}": must be greater than zero`,
-    );
   return problems;
 }
 

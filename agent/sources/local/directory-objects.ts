@@ -25,7 +25,7 @@ import {
 import type { OtherObject, OthersByFile } from "../file-source.ts";
 import { FieldProblems } from "../manifest-reader.ts";
 import { boundClaim } from "./claim-rules.ts";
-import type { FieldProblem } from "./field-problem.ts";
+import type { FieldProblem } from "../field-problem.ts";
 import { assignAddresses } from "./service-addresses.ts";
 
 interface DirectoryObjectsOptions {

@@ -12,7 +12,7 @@ import type {
   Pod,
   Volume,
 } from "../../../api/types/core-v1.ts";
-import { boundClaim, claimProblems, reclaimPolicy } from "./claim-rules.ts";
+import { boundClaim, claimRefusals, reclaimPolicy } from "./claim-rules.ts";
 
 interface EphemeralClaimsOptions {
   readonly objects: MemoryObjects;
@@ -89,7 +89,7 @@ export class EphemeralClaims {
     applyDefaults(asked, {
       ...{ group: "", version: "v1", kind: "PersistentVolumeClaim" },
     });
-    const problems = claimProblems(asked);
+    const problems = claimRefusals(asked);
     if (problems.length > 0) {
       onProblem(
         `pod ${namespace}/${metadata.name}`,

@@ -14,7 +14,7 @@ import type {
   ServicePort,
   ServiceSpec,
 } from "../../../api/types/core-v1.ts";
-import type { FieldProblem } from "./field-problem.ts";
+import type { FieldProblem } from "../field-problem.ts";
 
 const nodePorts = { first: 30_000n, last: 32_767n };
 /** The addresses at a range's beginning are for those that are given: the DNS server's is the tenth. */

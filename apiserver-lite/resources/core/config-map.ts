@@ -17,39 +17,41 @@ export function decodedBytes(base64: string): number {
 
 export const immutableText = "field is immutable when `immutable` is set";
 
+export function configMapProblems(object: ConfigMap): FieldError[] {
+  const { data = {}, binaryData = {} } = object;
+  const problems: FieldError[] = [];
+  let bytes = 0;
+  const hasBoth = object.data && object.binaryData;
+  for (const key of Object.keys(data)) {
+    const wrong = dataKeyProblems(key);
+    if (wrong.length > 0)
+      problems.push(...invalidEach(`data[${key}]`, key, wrong));
+    if (hasBoth && Object.hasOwn(binaryData, key)) {
+      problems.push(
+        fieldErrors.invalid(
+          `data[${key}]`,
+          key,
+          `duplicate of key present in binaryData`,
+        ),
+      );
+    }
+    bytes += Buffer.byteLength(data[key]!);
+  }
+  for (const [key, value] of Object.entries(binaryData)) {
+    problems.push(
+      ...invalidEach(`binaryData[${key}]`, key, dataKeyProblems(key)),
+    );
+    bytes += decodedBytes(value);
+  }
+  // The reference names no field here.
+  if (bytes > maxDataBytes)
+    problems.push(fieldErrors.tooLong("[]", maxDataBytes));
+  return problems;
+}
+
 export const configMapStrategy = strategyOf<ConfigMap>({
   countsGeneration: false,
-  validate(object) {
-    const { data = {}, binaryData = {} } = object;
-    const problems: FieldError[] = [];
-    let bytes = 0;
-    const hasBoth = object.data && object.binaryData;
-    for (const key of Object.keys(data)) {
-      const wrong = dataKeyProblems(key);
-      if (wrong.length > 0)
-        problems.push(...invalidEach(`data[${key}]`, key, wrong));
-      if (hasBoth && Object.hasOwn(binaryData, key)) {
-        problems.push(
-          fieldErrors.invalid(
-            `data[${key}]`,
-            key,
-            `duplicate of key present in binaryData`,
-          ),
-        );
-      }
-      bytes += Buffer.byteLength(data[key]!);
-    }
-    for (const [key, value] of Object.entries(binaryData)) {
-      problems.push(
-        ...invalidEach(`binaryData[${key}]`, key, dataKeyProblems(key)),
-      );
-      bytes += decodedBytes(value);
-    }
-    // The reference names no field here.
-    if (bytes > maxDataBytes)
-      problems.push(fieldErrors.tooLong("[]", maxDataBytes));
-    return problems;
-  },
+  validate: (object) => configMapProblems(object),
   validateUpdate(now, was) {
     if (!was.immutable) return [];
     const problems: FieldError[] = [];

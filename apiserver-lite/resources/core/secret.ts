@@ -9,6 +9,7 @@ import { formatAge } from "../../printing/age.ts";
 import { strategyOf } from "../typed.ts";
 import { immutable } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
+import { encodeStringData } from "../../../api/objects/string-data.ts";
 import { decodedBytes, immutableText, maxDataBytes } from "./config-map.ts";
 
 const serviceAccountToken = "kubernetes.io/service-account-token";
@@ -63,31 +64,29 @@ function typeProblems(secret: Secret): FieldError[] {
   }
 }
 
+/** `stringData` has been encoded. */
+export function secretProblems(secret: Secret): FieldError[] {
+  const problems: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(secret.data ?? {})) {
+    problems.push(...invalidEach(`data[${key}]`, key, dataKeyProblems(key)));
+    bytes += decodedBytes(value);
+  }
+  if (bytes > maxDataBytes)
+    problems.push(fieldErrors.tooLong("data", maxDataBytes));
+  return [...problems, ...typeProblems(secret)];
+}
+
 export const secretStrategy = strategyOf<Secret>({
   countsGeneration: false,
   setDefaults(secret) {
     secret.type ||= "Opaque";
-    if (!secret.stringData) return;
-    secret.data = { ...secret.data };
-    for (const [key, value] of Object.entries(secret.stringData)) {
-      secret.data[key] = Buffer.from(value).toString("base64");
-    }
-    delete secret.stringData;
+    encodeStringData(secret);
   },
   prepareForUpdate(object, old) {
     object.type ||= old.type;
   },
-  validate(secret) {
-    const problems: FieldError[] = [];
-    let bytes = 0;
-    for (const [key, value] of Object.entries(secret.data ?? {})) {
-      problems.push(...invalidEach(`data[${key}]`, key, dataKeyProblems(key)));
-      bytes += decodedBytes(value);
-    }
-    if (bytes > maxDataBytes)
-      problems.push(fieldErrors.tooLong("data", maxDataBytes));
-    return [...problems, ...typeProblems(secret)];
-  },
+  validate: (secret) => secretProblems(secret),
   validateUpdate(now, was) {
     const problems = immutable("type", now.type, was.type);
     if (!was.immutable) return problems;

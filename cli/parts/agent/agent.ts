@@ -13,6 +13,7 @@ import { StartRefusal } from "../../../agent/config/start-refusal.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { AnyObject } from "../../../api/object.ts";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import type { UtilChains } from "../../../network/iptables/util-chains.ts";
 import type { AgentServer } from "../../../server/agent-server.ts";
 import type { OptionValues } from "../../options/parse.ts";
@@ -40,7 +41,6 @@ interface AgentPartOptions extends AgentPortOptions {
   onOtherManifests?: (
     byFile: ReadonlyMap<string, readonly AnyObject[]>,
   ) => void;
-  validatePodSpec?: AgentOptions["validatePodSpec"];
   localObjects?: AgentOptions["localObjects"];
   podNetwork?: AgentOptions["podNetwork"];
   podMtu?: RuntimeChoice["podMtu"];
@@ -135,6 +135,7 @@ export async function startAgentPart(
   try {
     agent = createAgent({
       runtime: chosen.runtime,
+      rules: objectProblems,
       config: { ...config, cgroupDriver: chosen.cgroupDriver },
       clock,
       logger,
@@ -147,9 +148,6 @@ export async function startAgentPart(
       ...(options.onPodRanges ? { onPodRanges: options.onPodRanges } : {}),
       ...(options.localObjects ? { localObjects: options.localObjects } : {}),
       ...(options.podNetwork ? { podNetwork: options.podNetwork } : {}),
-      ...(options.validatePodSpec
-        ? { validatePodSpec: options.validatePodSpec }
-        : {}),
     });
     server = await openAgentPorts(
       { ...options, runtimeEndpoint: chosen.endpoint },

@@ -2,6 +2,7 @@ import * as fs from "node:fs/promises";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import { systemClock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { FileSource } from "../../../agent/sources/file-source.ts";
@@ -22,12 +23,13 @@ beforeEach(async () => {
   problems = [];
   source = new FileSource({
     podLevelResources: false,
+    rules: objectProblems,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 1000,
     clock: systemClock,
     logger: pino({ level: "silent" }),
-    takeOther: checkedLocalObject,
+    takeOther: (object) => checkedLocalObject(object, objectProblems),
     onPods: (found) => (pods = found),
     onOthers: (byFile) =>
       (others = [...byFile.values()]
@@ -171,11 +173,12 @@ test("of very many mistakes the first are reported, and the same text is not rea
     `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n${maps(100)}`,
   );
   const busy = new FileSource({
+    rules: objectProblems,
     ...{ podLevelResources: false, path: other, nodeName: "n1" },
     ...{ checkFrequencyMs: 1000, clock, logger: pino({ level: "silent" }) },
     takeOther: (object) => {
       read++;
-      return checkedLocalObject(object);
+      return checkedLocalObject(object, objectProblems);
     },
     onPods: (pods) => (found = pods),
     onProblem: (_file, message) => reported.push(message),
@@ -238,35 +241,42 @@ test("huge files, link loops and editors' files", async () => {
   expect(problems).toHaveLength(2);
 });
 
-test("a pod that the API server's rules refuse is reported with file and line, and not run", async () => {
-  await source.stop();
-  source = new FileSource({
-    podLevelResources: false,
-    path: directory,
-    nodeName: "n1",
-    checkFrequencyMs: 1000,
-    clock: systemClock,
-    logger: pino({ level: "silent" }),
-    takeOther: (object) => object,
-    onPods: (found) => (pods = found),
-    onProblem: (_file, message) =>
-      problems.push(message.replaceAll(directory, "DIR")),
-    validateSpec: (field, spec) =>
-      spec.containers[0]!.name === "refused"
-        ? [{ field: `${field}.containers[0].name`, detail: "Invalid value" }]
-        : [],
-  });
-  await write("good.yaml", pod("good"));
-  await write("bad.yaml", pod("bad").replace("name: a\n", "name: refused\n"));
+test("pods that the API server's rules refuse are reported with file, line and field, and not run", async () => {
   await source.start();
-  await eventually(() => problems.length > 0, { what: "the report" });
-  expect(problems).toEqual([
-    "DIR/bad.yaml:7: spec.containers[0].name: Invalid value",
-  ]);
+  const refused: Record<string, [extra: string, problem: string]> = {
+    policy: ["  restartPolicy: Sometimes\n", "9: spec.restartPolicy"],
+    port: [
+      "    ports: [{ containerPort: 70000 }]\n",
+      "9: spec.containers[0].ports[0].containerPort",
+    ],
+    limit: [
+      "    resources: { requests: { cpu: 2 }, limits: { cpu: 1 } }\n",
+      "9: spec.containers[0].resources.requests",
+    ],
+    probe: [
+      "    livenessProbe: { exec: { command: [a] }, tcpSocket: { port: 1 } }\n",
+      "9: spec.containers[0].livenessProbe.tcpSocket",
+    ],
+    mount: [
+      "    volumeMounts: [{ name: none, mountPath: /a }]\n",
+      "9: spec.containers[0].volumeMounts[0].name",
+    ],
+  };
+  await write("good.yaml", pod("good"));
+  for (const [name, [extra]] of Object.entries(refused))
+    await write(`${name}.yaml`, pod(name, extra));
+  await eventually(
+    () => problems.length === Object.keys(refused).length && names().length > 0,
+    { what: "the reports" },
+  );
+  for (const [name, [, problem]] of Object.entries(refused))
+    expect(problems).toContainEqual(
+      expect.stringContaining(`DIR/${name}.yaml:${problem}: `),
+    );
   expect(names()).toEqual(["good-n1"]);
-  await write("bad.yaml", pod("bad"));
-  await eventually(() => names().join() === "bad-n1,good-n1", {
-    what: "the mended pod",
+  await write("port.yaml", pod("port"));
+  await eventually(() => names().join() === "good-n1,port-n1", {
+    what: "the repaired pod",
   });
 });
 
@@ -275,6 +285,7 @@ test("what is written a moment after the truncation is not missed", async () => 
   await source.stop();
   source = new FileSource({
     podLevelResources: false,
+    rules: objectProblems,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 60_000,
@@ -302,6 +313,7 @@ test("a file removed and made again at once is gone in between; one that another
   await source.stop();
   source = new FileSource({
     podLevelResources: false,
+    rules: objectProblems,
     path: directory,
     nodeName: "n1",
     checkFrequencyMs: 60_000,

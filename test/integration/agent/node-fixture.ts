@@ -3,6 +3,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import pino, { type Logger } from "pino";
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import {
   createAgent,
   type Agent,
@@ -109,6 +110,7 @@ export async function startNode(
       const { config, ...rest } = options;
       const agent = createAgent({
         runtime,
+        rules: objectProblems,
         logger,
         ...rest,
         config: {

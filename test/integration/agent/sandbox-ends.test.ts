@@ -3,6 +3,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { pino } from "pino";
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import { createAgent, type Agent } from "../../../agent/agent.ts";
 import type { SandboxStatus } from "../../../cri/runtime.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -23,6 +24,7 @@ beforeAll(async () => {
   fs.mkdirSync(manifests);
   agent = createAgent({
     runtime,
+    rules: objectProblems,
     logger: pino({ level: "silent" }),
     config: {
       nodeName: "test-node",

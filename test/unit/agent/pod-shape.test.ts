@@ -1,3 +1,4 @@
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import type { Pod, ResourceRequirements } from "../../../api/types/core-v1.ts";
 import {
   containerResources,
@@ -190,6 +191,7 @@ test.each([true, false])("of a static pod, gate %s", (podLevelResources) => {
     origin: "f",
     nowMs: 0,
     podLevelResources,
+    rules: objectProblems,
   });
   expect(made.spec.resources).toEqual(
     podLevelResources

@@ -5,6 +5,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import pino from "pino";
+import { objectProblems } from "../../../apiserver-lite/object-rules.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import {
   configMirrorAnnotation,
@@ -55,6 +56,7 @@ function sourcesOf(
   const problems: string[] = [];
   const clock = new FakeClock();
   const sources = new PodSources({
+    rules: objectProblems,
     config: {
       nodeName: "n",
       manifestsDirectory: config.manifestsDirectory,

@@ -15,10 +15,18 @@ export const readersOf: Readonly<Record<string, readonly string[]>> = {
   storage: ["index.ts", "cli", "apiserver-lite"],
 };
 
-/** Rooms of which others import index.ts and no other file. */
-export const doors: readonly string[] = ["apiserver-lite"];
+/** Rooms of which others import these files and no other. */
+export const doors: Readonly<Record<string, readonly string[]>> = {
+  "apiserver-lite": ["index.ts", "object-rules.ts"],
+};
 
-/** Commands that run without an API server, and load no file of it: neither at the start nor later. */
+/** A door to rules of objects alone, which loads nothing else of its room. */
+export const rulesDoor = {
+  file: "apiserver-lite/object-rules.ts",
+  loads: ["apiserver-lite/printing/age.ts", "apiserver-lite/resources/"],
+} as const;
+
+/** Commands that run without an API server, and load no file of it but by that door: neither at the start nor later. */
 export const withoutServer: readonly string[] = [
   "cli/agent.ts",
   "cli/controller-manager.ts",
@@ -35,7 +43,7 @@ export const innerFloors: Readonly<
   Record<string, readonly (readonly string[])[]>
 > = {
   "apiserver-lite": [
-    ["index.ts"],
+    ["index.ts", "object-rules.ts"],
     ["server.ts"],
     ["wiring.ts"],
     ["own-port.ts"],

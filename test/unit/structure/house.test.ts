@@ -12,6 +12,7 @@ import {
   maxFiles,
   namedKinds,
   readersOf,
+  rulesDoor,
   withoutServer,
 } from "./house-plan.ts";
 
@@ -63,8 +64,8 @@ function roomProblem(room: string, target: string): string | undefined {
       !["test", "tools", "dist"].includes(other)
       ? undefined
       : `${other} is no room`;
-  if (doors.includes(other) && target !== `${other}/index.ts`)
-    return `the door is ${other}/index.ts`;
+  const open = doors[other]?.map((door) => `${other}/${door}`);
+  if (open && !open.includes(target)) return `the doors are ${open.join(", ")}`;
   const readers = readersOf[other];
   if (readers && !readers.includes(room))
     return `${other} is seen by ${readers.join(", ")} only`;
@@ -203,8 +204,21 @@ function reachedFrom(entry: string): Set<string> {
   return reached;
 }
 
+test("the door to the rules of objects loads nothing else", () => {
+  const reached = [...reachedFrom(rulesDoor.file)];
+  expect(
+    reached.filter(
+      (file) =>
+        file.startsWith("apiserver-lite/") &&
+        file !== rulesDoor.file &&
+        !rulesDoor.loads.some((place) => file.startsWith(place)),
+    ),
+  ).toEqual([]);
+});
+
 test.each(withoutServer)("%s loads nothing of the API server", (entry) => {
-  const reached = [...reachedFrom(entry)];
+  const rules = reachedFrom(rulesDoor.file);
+  const reached = [...reachedFrom(entry)].filter((file) => !rules.has(file));
   expect(reached.length).toBeGreaterThan(2);
   expect(reached.filter((file) => file.startsWith("apiserver-lite/"))).toEqual(
     [],

@@ -1,4 +1,5 @@
 // Objects of the manifests directory of a node without an API server: rules, addresses, claims, and what comes and goes.
+import { objectProblems } from "../../../../apiserver-lite/object-rules.ts";
 import type { AnyObject } from "../../../../api/object.ts";
 import type { Service } from "../../../../api/types/core-v1.ts";
 import type { OthersByFile } from "../../../../agent/sources/file-source.ts";
@@ -16,6 +17,8 @@ import {
   services,
 } from "../../../../client/resources.ts";
 
+const taken = (read: AnyObject): AnyObject =>
+  checkedLocalObject(read, objectProblems);
 const object = (kind: string, name: string, rest: object = {}): AnyObject => ({
   apiVersion: "v1",
   kind,
@@ -90,7 +93,7 @@ test.each<[string, AnyObject, string]>([
         { port: 2, name: "x" },
       ],
     }),
-    "spec.ports[1]: Duplicate value: name x",
+    'spec.ports[1].name: Duplicate value: "x"',
   ],
   [
     "a node port of a ClusterIP",
@@ -100,7 +103,7 @@ test.each<[string, AnyObject, string]>([
   [
     "an address that is none",
     service("a", { clusterIP: "10.0.0.300" }),
-    'spec.clusterIP: Invalid value: "10.0.0.300"',
+    'spec.clusterIPs[0]: Invalid value: "10.0.0.300"',
   ],
   [
     "an alias of nothing",
@@ -125,7 +128,7 @@ test.each<[string, AnyObject, string]>([
   [
     "no size",
     claim("c", { resources: {} }),
-    "spec.resources.requests.storage: Required value",
+    "spec.resources[storage]: Required value",
   ],
   [
     "a given volume",
@@ -133,12 +136,12 @@ test.each<[string, AnyObject, string]>([
     "spec.volumeName: Forbidden",
   ],
 ])("%s is refused by its field", (_what, refused, text) => {
-  expect(() => checkedLocalObject(refused)).toThrow(text);
+  expect(() => taken(refused)).toThrow(text);
 });
 
 test("addresses follow from names, whatever the order, and given ones come first", () => {
   const of = (name: string, spec: object = {}): Service =>
-    checkedLocalObject(service(name, spec)) as unknown as Service;
+    taken(service(name, spec)) as unknown as Service;
   const ranges = ["10.43.0.0/16"];
   const both = [of("a"), of("b", { type: "NodePort" })];
   const [a, b] = assignAddresses(both, ranges);
@@ -184,7 +187,7 @@ test("addresses follow from names, whatever the order, and given ones come first
 test("a small range is given out whole and no further", () => {
   const all = Array.from(
     { length: 7 },
-    (_, n) => checkedLocalObject(service(`s${n}`)) as unknown as Service,
+    (_, n) => taken(service(`s${n}`)) as unknown as Service,
   );
   const found = assignAddresses(all, ["10.9.9.0/29"]).map((each) =>
     "problem" in each ? each.problem.detail : each.service.spec.clusterIP,
@@ -202,7 +205,7 @@ describe("the directory's objects in memory", () => {
       Object.entries(byFile).map(([file, all]) => [
         file,
         all.map((each) => ({
-          object: checkedLocalObject(each),
+          object: taken(each),
           place: ({ message }: Error) => `${file}:1: ${message}`,
         })),
       ]),
@@ -255,7 +258,7 @@ describe("the directory's objects in memory", () => {
   ])("a claim's reclaim policy %s is its volume's: %s", (asked, policy) => {
     const kept = claim("data");
     if (asked) kept.metadata.annotations = { "orbit.io/reclaim-policy": asked };
-    directory.set(files({ a: [checkedLocalObject(kept)] }));
+    directory.set(files({ a: [taken(kept)] }));
     expect(objects.cache(persistentVolumes).lister.list()).toMatchObject([
       { spec: { persistentVolumeReclaimPolicy: policy } },
     ]);

@@ -1,4 +1,5 @@
 // Names of a manifest that become names of directories: what would lead elsewhere is refused with its field, all at once.
+import { objectProblems } from "../../../../apiserver-lite/object-rules.ts";
 import { staticPod } from "../../../../agent/sources/static-pod.ts";
 import { FieldProblems } from "../../../../agent/sources/manifest-reader.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
@@ -24,6 +25,7 @@ const made = (
       origin: "web.yaml",
       nowMs: 0,
       podLevelResources: false,
+      rules: objectProblems,
     },
   );
 
@@ -60,7 +62,7 @@ test("namespaces, containers and volumes have names that are no paths", () => {
     refusedFields(() => made({ namespace: "../../etc" }, "../main", "../data")),
   ).toEqual([
     "metadata.namespace",
-    "spec.containers[0].name",
     "spec.volumes[0].name",
+    "spec.containers[0].name",
   ]);
 });
