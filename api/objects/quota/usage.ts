@@ -7,7 +7,11 @@ import {
   subtractQuantities,
 } from "../../quantity.ts";
 import { qualifiedResource, type AnyObject } from "../../object.ts";
-import type { PersistentVolumeClaim, Pod, Service } from "../../types/core-v1.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  Service,
+} from "../../types/core-v1.ts";
 
 /** Quotas count events in neither of their groups, as the reference. */
 export const areEvents = (group: string, resource: string): boolean =>
