@@ -48,6 +48,10 @@ function scriptFile(): string {
   return found;
 }
 
+/** The cluster's own cgroup: as for the agent, the machine's root means the default, which the script knows. */
+export const clusterCgroup = (root: string): string =>
+  root.replace(/^\/+$/, "");
+
 export async function runCleanup(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table)) {
     process.stdout.write(
@@ -75,7 +79,7 @@ export async function runCleanup(argv: readonly string[]): Promise<number> {
     env: {
       ...process.env,
       ORBIT_DATA_DIR: dataDirectory,
-      ORBIT_CGROUP_ROOT: values.text("cgroup-root"),
+      ORBIT_CGROUP_ROOT: clusterCgroup(values.text("cgroup-root")),
       ...(fs.existsSync(path.join(dataDirectory, "pods"))
         ? { ORBIT_AGENT_DIR: dataDirectory }
         : {}),
