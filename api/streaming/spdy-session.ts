@@ -1,6 +1,7 @@
 // A SPDY/3.1 connection over a given duplex, either side. Go's implementation, at the other end of nearly every such
 // connection, never sends WINDOW_UPDATE and ignores it, so there are no windows here: a stream whose reader is slow
-// buffers up to 1 MiB, then the whole connection is not read until it catches up (memory stays bounded).
+// buffers up to 1 MiB (less with many streams), then the whole connection is not read until it catches up. Nor is it read
+// while its peer leaves many answers to its control frames unread (memory stays bounded).
 // Invariants: streams of a dead connection end (readers get what came, then the end; written bytes are dropped);
 // `closed` settles once, rejecting for a protocol error or a broken duplex.
 import type { Duplex } from "node:stream";
@@ -40,6 +41,10 @@ export interface SpdySession {
 }
 
 const streamBufferBytes = 1024 * 1024;
+/** What all streams share: with many of them each buffers less. */
+const sharedBufferBytes = 4 * 1024 * 1024;
+/** Answers to control frames that a peer may leave unread before no more of its frames are taken. */
+const maxUnreadAnswers = 1024;
 /** What may wait for a header block that is being inflated. */
 const unreadBytes = 128 * 1024;
 const defaultMaxStreams = 256;
@@ -68,6 +73,8 @@ class Session implements SpdySession {
   #peerStreams = 0;
   #goingAway = false;
   #dead = false;
+  /** Control frames written since the duplex wanted no more. */
+  #unreadAnswers = 0;
   /** The stream whose reader holds the whole connection up. */
   #blockedBy: { stream: SpdyStream; resume: () => void } | undefined;
   /** The duplex gives nothing more; with the error that broke it. */
@@ -94,7 +101,10 @@ class Session implements SpdySession {
     duplex.on("data", (chunk: Buffer) => this.#arrived(chunk));
     duplex.on("end", () => this.#inputOver());
     duplex.on("error", (error) => this.#inputOver(error));
-    duplex.on("close", () => this.#inputOver());
+    duplex.on("close", () => {
+      this.#inputOver();
+      this.#releaseWriters();
+    });
     this.#run().then(
       () => {
         this.#die();
@@ -147,6 +157,7 @@ class Session implements SpdySession {
       if (frame !== undefined) {
         const wait = this.#handle(frame);
         if (wait !== undefined) await wait;
+        if (this.#answersUnread()) await this.#answersRead();
         continue;
       }
       if (this.#over?.error) throw this.#over.error;
@@ -160,15 +171,22 @@ class Session implements SpdySession {
   #arrived(chunk: Buffer): void {
     if (this.#dead) return;
     this.#parser.add(chunk);
-    if (this.#blockedBy !== undefined || this.#parser.length > unreadBytes)
+    if (
+      this.#blockedBy !== undefined ||
+      this.#answersUnread() ||
+      this.#parser.length > unreadBytes
+    )
       this.#duplex.pause();
     this.#wake();
   }
 
   #inputOver(error?: Error): void {
     this.#over ??= { error };
-    // A server that is held up by a reader of its own must not wait: its peer is gone.
-    if (this.#options.side === "server" && this.#blockedBy !== undefined)
+    // A server that is held up by a reader of its own, or by answers unread, must not wait: its peer is gone.
+    if (
+      this.#options.side === "server" &&
+      (this.#blockedBy !== undefined || this.#answersUnread())
+    )
       this.#die(error);
     this.#wake();
   }
@@ -212,7 +230,11 @@ class Session implements SpdySession {
       remoteEnd(stream);
       return undefined;
     }
-    if (more || stream.readableLength < streamBufferBytes) return undefined;
+    const limit = Math.min(
+      streamBufferBytes,
+      sharedBufferBytes / this.#streams.size,
+    );
+    if (more || stream.readableLength < limit) return undefined;
     this.#duplex.pause();
     return new Promise((resume) => (this.#blockedBy = { stream, resume }));
   }
@@ -311,6 +333,16 @@ class Session implements SpdySession {
 
   #sendControl(type: number, ...payload: readonly Buffer[]): void {
     this.#send([controlFrame(type, 0, Buffer.concat(payload))]);
+    if (this.#duplex.writableNeedDrain) this.#unreadAnswers++;
+  }
+
+  #answersUnread(): boolean {
+    return this.#unreadAnswers > maxUnreadAnswers;
+  }
+
+  #answersRead(): Promise<void> {
+    this.#duplex.pause();
+    return new Promise((resolve) => this.#send([], resolve));
   }
 
   /** `done` is called when more may be written; at once on a dead connection, where written bytes are dropped. */
@@ -318,7 +350,7 @@ class Session implements SpdySession {
     const duplex = this.#duplex;
     if (this.#dead || duplex.destroyed || duplex.writableEnded) return done?.();
     duplex.cork();
-    let more = true;
+    let more = !duplex.writableNeedDrain;
     for (const frame of frames) more = duplex.write(frame);
     duplex.uncork();
     if (done === undefined) return;
@@ -327,6 +359,7 @@ class Session implements SpdySession {
   }
 
   #releaseWriters(): void {
+    this.#unreadAnswers = 0;
     for (const done of this.#waitingWriters.splice(0)) done();
   }
 }

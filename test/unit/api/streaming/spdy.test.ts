@@ -317,6 +317,68 @@ describe("sessions", () => {
     expect(answer.equals(ping)).toBe(true);
   });
 
+  test("a peer that reads no answers is not answered without end, and goes on once it reads", async () => {
+    let taken = 0;
+    let takeMore: (() => void) | undefined;
+    let reading = false;
+    const duplex = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        taken += chunk.length;
+        if (reading) setImmediate(done);
+        else takeMore = done;
+      },
+    });
+    createSpdySession(duplex, { side: "server" });
+    const ping = controlFrame(frameTypes.ping, 0, words(1));
+    const pings = Buffer.concat(Array.from({ length: 1000 }, () => ping));
+    for (let round = 0; round < 20; round++) {
+      duplex.push(pings);
+      await new Promise(setImmediate);
+    }
+    expect(duplex.writableLength).toBeLessThan(64 * 1024);
+    reading = true;
+    takeMore?.();
+    const all = 20 * pings.length;
+    for (let turn = 0; turn < 100_000 && taken < all; turn++)
+      await new Promise(setImmediate);
+    expect(taken).toBe(all);
+  });
+
+  test("a connection with unread answers ends with its peer", async () => {
+    const duplex = new Duplex({
+      read: () => undefined,
+      write: () => undefined,
+    });
+    const server = createSpdySession(duplex, { side: "server" });
+    const ping = controlFrame(frameTypes.ping, 0, words(1));
+    duplex.push(Buffer.concat(Array.from({ length: 5000 }, () => ping)));
+    await new Promise(setImmediate);
+    duplex.destroy();
+    await server.closed;
+  });
+
+  test("many streams that are not read share what one connection may buffer", async () => {
+    const taken: SpdyStream[] = [];
+    const [client] = pair((stream) => {
+      taken.push(stream);
+      return true;
+    });
+    const streams = Array.from({ length: 64 }, () => client!.openStream({}));
+    await Promise.all(streams.map((stream) => stream.accepted));
+    for (let round = 0; round < 15; round++) {
+      for (const stream of streams)
+        if (!stream.writableNeedDrain) stream.write(Buffer.alloc(64 * 1024));
+      for (let turn = 0; turn < 20; turn++)
+        await new Promise((resolve) => setImmediate(resolve));
+    }
+    const buffered = taken.reduce(
+      (sum, stream) => sum + stream.readableLength,
+      0,
+    );
+    expect(buffered).toBeLessThan(10 * 1024 * 1024);
+  });
+
   test("the same stream id twice is a protocol error", async () => {
     const [near, far] = duplexPair();
     const server = createSpdySession(far, {
