@@ -116,10 +116,14 @@ export function decodeMessage(
   };
 }
 
+/** Blanks included. */
+const maxSizeLength = 1024;
+
 /** `{"Width":80,"Height":24}`; undefined for anything else, or a size no terminal has. */
 export function parseTerminalSize(
   text: string,
 ): TerminalDimensions | undefined {
+  if (text.length > maxSizeLength) return undefined;
   try {
     const value = JSON.parse(text) as {
       Width?: unknown;

@@ -24,6 +24,8 @@ export interface PortForwardOptions {
 const pairTimeoutMs = 30_000;
 /** Connections of one client at once; two streams each. */
 const maxConnections = 256;
+/** Clients count. Strings of more than 16 KiB hash by their length alone: a map of them is looked through one by one. */
+const maxRequestIdLength = 256;
 
 /** For what a client sends after the pod has closed its side; as containerd has it. */
 const lateInputMs = 1000;
@@ -96,6 +98,15 @@ export async function serveSpdyPortForward(
     return `#${type === "error" ? stream.id : stream.id - 2}`;
   }
 
+  /** A stream that was reset waits for no other: else what it leaves is bounded by nothing. */
+  function dropHalf(id: string, stream: SpdyStream): void {
+    const pair = pairs.get(id);
+    if (pair?.error !== stream && pair?.data !== stream) return;
+    pair.timer.cancel();
+    pairs.delete(id);
+    for (const half of [pair.error, pair.data]) half?.destroy();
+  }
+
   const session = createSpdySession(duplex, {
     side: "server",
     maxStreams: 2 * maxConnections,
@@ -105,6 +116,7 @@ export async function serveSpdyPortForward(
       if ((type !== "error" && type !== "data") || port === undefined)
         return false;
       const id = pairId(stream, type);
+      if (id.length > maxRequestIdLength) return false;
       let pair = pairs.get(id);
       if (pair === undefined) {
         const timer = options.clock.after(pairTimeoutMs, () => {
@@ -120,6 +132,7 @@ export async function serveSpdyPortForward(
       }
       if (pair[type] !== undefined) return false;
       pair[type] = stream;
+      stream.once("close", () => dropHalf(id, stream));
       if (type === "error") stream.resume(); // the client ends it without a word
       if (pair.error !== undefined && pair.data !== undefined) {
         pair.timer.cancel();

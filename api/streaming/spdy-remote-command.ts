@@ -18,6 +18,8 @@ const streamCreationTimeoutMs = 30_000;
 const lingerMs = 5_000;
 /** A terminal size longer than this is no size. */
 const maxResizeBytes = 4096;
+/** Of sizes that come at once only the last count: clients send two to have a screen drawn again. */
+const maxSizes = 4;
 
 function wantedTypes(
   options: RemoteCommandOptions,
@@ -39,10 +41,10 @@ function readSizes(
 ): void {
   let text = "";
   stream.on("data", (chunk: Buffer) => {
-    text += chunk.toString("latin1");
-    for (let end = text.indexOf("}"); end !== -1; end = text.indexOf("}")) {
-      const size = parseTerminalSize(text.slice(0, end + 1));
-      text = text.slice(end + 1);
+    const parts = (text + chunk.toString("latin1")).split("}");
+    text = parts.pop()!;
+    for (const part of parts.slice(-maxSizes)) {
+      const size = parseTerminalSize(`${part}}`);
       if (size !== undefined) listener(size);
     }
     if (text.length > maxResizeBytes) text = "";
