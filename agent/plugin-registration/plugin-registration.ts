@@ -48,6 +48,8 @@ interface Taken {
 const concurrency = 16;
 const maxNameLength = 256;
 const maxVersions = 64;
+/** Of a reason in the log: plug-ins write parts of it. */
+const maxReasonLength = 512;
 
 export class PluginRegistration {
   readonly #handlers = new Map<string, PluginHandler>();
@@ -68,6 +70,10 @@ export class PluginRegistration {
       baseBackoffMs: 500,
       maxBackoffMs: 122_000,
       process: (socketPath) => this.#reconcile(socketPath),
+      // #report has said it: the cause is the plug-in's, no place in our code.
+      isExpected: () => true,
+      onProcessed: (socketPath, _durationMs, error) =>
+        this.#report(socketPath, error),
     });
     this.#sockets = new PluginSockets({
       directory,
@@ -134,16 +140,28 @@ export class PluginRegistration {
       if (refusal) this.#drop(socketPath);
       await call
         .notify(refusal)
-        .catch((error: unknown) =>
+        .catch((error: unknown) => {
+          if (refusal) return;
+          const reason = reasonOf(error);
           this.#logger.warn(
-            { err: error, socketPath },
+            { socketPath, reason },
             "can't notify a plug-in of its registration",
-          ),
-        );
+          );
+        });
       if (refusal) throw new Error(refusal);
     } finally {
       call.close();
     }
+  }
+
+  /** One line at failures 1, 2, 4, 8 …: a plug-in that hangs for days is tried each two minutes. */
+  #report(socketPath: string, error: unknown): void {
+    const tries = this.#queue.failures(socketPath);
+    if (error === undefined || (tries & (tries - 1)) !== 0) return;
+    this.#logger.warn(
+      { socketPath, reason: reasonOf(error), tries },
+      "a plug-in is not registered and is asked again",
+    );
   }
 
   #drop(socketPath: string): void {
@@ -181,6 +199,11 @@ export class PluginRegistration {
     }
     return "";
   }
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, maxReasonLength);
 }
 
 function checkBounds({ name, endpoint, supported_versions }: PluginInfo): void {

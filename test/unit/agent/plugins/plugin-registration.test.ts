@@ -41,12 +41,13 @@ function recorder(over: Partial<PluginHandler> = {}): Recorded {
 
 async function registry(
   handler: PluginHandler,
+  logger = pino({ level: "silent" }),
 ): Promise<{ directory: string; registration: PluginRegistration }> {
   const directory = join(directories(), "plugins_registry");
   const registration = new PluginRegistration({
     directory,
     clock: systemClock,
-    logger: pino({ level: "silent" }),
+    logger,
   });
   registration.registerHandler("CSIPlugin", handler);
   await registration.start();
@@ -199,4 +200,28 @@ plugin_manager_total_plugins{socket_path="${path}",state="actual_state_of_world"
   );
   await rm(join(directory, "shown.sock"));
   await eventually(() => handler.calls.length === 2);
+});
+
+test("one that is refused again and again is one short line in the log at growing distances", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino(
+    { level: "info" },
+    {
+      write: (line: string) =>
+        void lines.push(JSON.parse(line) as Record<string, unknown>),
+    },
+  );
+  const validate = (): never => {
+    throw new Error(`no\n${"x".repeat(10_000)}`);
+  };
+  const { directory } = await registry(recorder({ validate }), logger);
+  const socket = await open(join(directory, "bad.sock"), csi);
+  await eventually(() => lines.some(({ tries }) => tries === 4));
+  expect(socket.asked()).toBeGreaterThanOrEqual(4);
+  expect(lines.map(({ tries }) => tries)).toEqual([1, 2, 4]);
+  for (const line of lines) {
+    expect(line).not.toHaveProperty("err");
+    expect(JSON.stringify(line).length).toBeLessThan(1024);
+    expect(line["reason"]).toContain("plugin validation failed with err: no");
+  }
 });
