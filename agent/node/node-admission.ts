@@ -81,6 +81,10 @@ export class NodeAdmission {
     for (const uid of uids) this.#admitted.add(uid);
   }
 
+  counts(uid: string): boolean {
+    return this.#admitted.has(uid);
+  }
+
   release(uid: string): void {
     this.#admitted.delete(uid);
   }

@@ -177,8 +177,9 @@ export class FileSource {
         ? [path]
         : [];
     for (const file of names.sort()) await this.#readFile(file, false);
+    const there = new Set(names);
     for (const file of [...this.#files.keys()])
-      if (!names.includes(file)) this.#drop(file);
+      if (!there.has(file)) this.#drop(file);
     this.#publish();
   }
 

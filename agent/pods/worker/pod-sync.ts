@@ -39,6 +39,8 @@ export interface PodAdmission {
     | { preempt: readonly Pod[] }
     | { holdMs: number }
     | undefined;
+  /** It counts: it was admitted and not released. */
+  counts(uid: string): boolean;
   release(uid: string): void;
 }
 
@@ -57,7 +59,7 @@ interface PodAllocation {
 
 export interface SyncContext {
   readonly runtimePods: Pick<RuntimePods, "refresh">;
-  readonly admission: Pick<PodAdmission, "admit">;
+  readonly admission: Pick<PodAdmission, "admit" | "counts">;
   readonly allocation: PodAllocation;
   readonly probes: ProbeResults & {
     /** Starts probes of running containers and ends those of others. */
@@ -83,10 +85,12 @@ interface SyncedPod {
   /** The pods of this node that are not over, with what they were given. */
   livePods: () => readonly Pod[];
   /**
-   * Those of them that the sources have. One whose object is gone, as after a deletion without grace, still ends here, but
-   * the scheduler has given its place away.
+   * Those of them that the sources have and that were admitted. One whose object is gone, as after a deletion without
+   * grace, still ends here, but the scheduler has given its place away.
    */
   wantedPods: () => readonly Pod[];
+  /** Thousands of pods may ask at once. */
+  inTurn: <T>(work: () => T) => Promise<T>;
   /** Ends a less important pod. */
   preempt: (pod: Pod) => void;
   /** There may be room for other pods. */
@@ -217,13 +221,15 @@ export class PodSync {
           reason: unallocated.reason,
           message: `Pod was rejected: ${unallocated.message}`,
         }
-      : admission.admit(this.#given(), this.#of.wantedPods());
-    if (!answer) return undefined;
-    if ("preempt" in answer) {
-      this.#preempted = answer.preempt;
-      answer.preempt.forEach(this.#of.preempt);
-      return undefined;
-    }
+      : await this.#of.inTurn(() => {
+          const found = admission.admit(this.#given(), this.#of.wantedPods());
+          if (found && "preempt" in found) {
+            this.#preempted = found.preempt;
+            found.preempt.forEach(this.#of.preempt);
+          }
+          return found;
+        });
+    if (!answer || "preempt" in answer) return undefined;
     allocation.release(pod.metadata.uid ?? "");
     if ("holdMs" in answer) return { next: "sleep", forMs: answer.holdMs };
     events.pod(pod, "Warning", answer.reason, answer.message);

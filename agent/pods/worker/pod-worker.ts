@@ -80,6 +80,7 @@ interface WorkerPeers {
   mayStart: () => boolean;
   livePods: () => readonly Pod[];
   wantedPods: () => readonly Pod[];
+  inTurn: <T>(work: () => T) => Promise<T>;
   /** Ends a less important pod for this one. */
   preempt: (pod: Pod) => void;
   /** It gave back what it had of the node. */
@@ -124,6 +125,7 @@ export class PodWorker {
       mayStart: peers.mayStart,
       livePods: peers.livePods,
       wantedPods: peers.wantedPods,
+      inTurn: peers.inTurn,
       preempt: peers.preempt,
       onRoom: peers.onRoom,
       report: this.#report,

@@ -5,6 +5,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { isOwn, isStaticPod, podSource } from "../shape/labels.ts";
+import { LoopTurns } from "../../pacing/loop-turns.ts";
 import { podFullName } from "../shape/pod-shape.ts";
 import { PodWorker, type WorkerContext } from "./pod-worker.ts";
 import type { EndRequest } from "./worker-state.ts";
@@ -21,12 +22,16 @@ export interface WorkersContext extends WorkerContext {
 export class PodWorkers {
   readonly #context: WorkersContext;
   readonly #workers = new Map<string, PodWorker>();
+  /** The same by the full names of their pods. Several: one ends, and another takes its place. */
+  readonly #named = new Map<string, Set<PodWorker>>();
   /** Pods that are wanted again while their worker still ends. */
   readonly #again = new Map<string, Pod>();
   /** Pods that wait for open(). */
   readonly #early = new Map<string, Pod>();
   #state: "closed" | "open" | "stopped" = "closed";
   readonly #onGone: ((pod: Pod) => void)[] = [];
+
+  readonly #turns = new LoopTurns();
 
   constructor(context: WorkersContext) {
     this.#context = context;
@@ -85,14 +90,26 @@ export class PodWorkers {
       isWhole,
       mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
       livePods: () => this.#given(this.live()),
-      wantedPods: () =>
-        this.#given(this.live().filter(({ removed }) => !removed)),
+      wantedPods: () => this.#counted(),
+      inTurn: (work) => this.#turns.run(work),
       preempt: (victim) => this.#preempt(victim),
       onRoom: () => this.wakeForRoom(),
-      onGone: () => this.#gone(pod),
+      onGone: () => this.#gone(pod, worker),
     });
     this.#workers.set(pod.metadata.uid ?? "", worker);
+    const name = podFullName(pod);
+    const named = this.#named.get(name) ?? new Set();
+    this.#named.set(name, named.add(worker));
     return worker;
+  }
+
+  /** Looked at for each pod that is admitted: few count, however many wait or were refused. */
+  #counted(): Pod[] {
+    const { admission } = this.#context.sync;
+    const counted = [...this.#workers.values()].filter(
+      (worker) => admission.counts(worker.uid) && !worker.removed,
+    );
+    return this.#given(this.#liveOf(counted));
   }
 
   /** Their pods with the resources that they were given. */
@@ -122,17 +139,19 @@ export class PodWorkers {
       if (worker.waitsForRoom) worker.wake();
   }
 
-  #gone(pod: Pod): void {
+  #gone(pod: Pod, worker: PodWorker): void {
     const uid = pod.metadata.uid ?? "";
     this.#workers.delete(uid);
+    const name = podFullName(pod);
+    const named = this.#named.get(name);
+    if (named?.delete(worker) && named.size === 0) this.#named.delete(name);
     const again = this.#again.get(uid);
     this.#again.delete(uid);
     if (again) {
       this.#context.metrics?.restarted(again);
       this.set(again);
     }
-    for (const other of this.#workers.values())
-      if (podFullName(other.pod) === podFullName(pod)) other.wake();
+    for (const other of this.#named.get(name) ?? []) other.wake();
     for (const listener of this.#onGone) listener(pod);
   }
 
@@ -148,9 +167,8 @@ export class PodWorkers {
   staticPodEnds(fullName: string): boolean {
     if (!this.isOpen) return true;
     return (
-      this.list().some(
-        ({ pod, removed }) =>
-          removed && isStaticPod(pod) && podFullName(pod) === fullName,
+      [...(this.#named.get(fullName) ?? [])].some(
+        ({ pod, removed }) => removed && isStaticPod(pod),
       ) ||
       this.#context.runtimePods
         .uids()
@@ -170,7 +188,11 @@ export class PodWorkers {
 
   /** Workers of pods that may use something of the node: not of those that are over. */
   live(): PodWorker[] {
-    return this.list().filter(
+    return this.#liveOf(this.list());
+  }
+
+  #liveOf(workers: readonly PodWorker[]): PodWorker[] {
+    return workers.filter(
       ({ phase, pod }) =>
         (phase === "syncing" || phase === "terminating") &&
         !isPodTerminal({ status: this.#context.report.status.get(pod) }),
@@ -178,13 +200,8 @@ export class PodWorkers {
   }
 
   #sameNameEnds(worker: PodWorker): boolean {
-    const fullName = podFullName(worker.pod);
-    return [...this.#workers.values()].some(
-      (other) =>
-        other !== worker &&
-        other.removed &&
-        podFullName(other.pod) === fullName,
-    );
+    const named = this.#named.get(podFullName(worker.pod)) ?? [];
+    return [...named].some((other) => other !== worker && other.removed);
   }
 
   /** The sources no longer have it; `last` is the version they had last, with the grace of its deletion. */

@@ -142,6 +142,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
     claims: withoutClaims,
   };
   const admission = {
+    counts: () => true,
     admit: options.admit ?? (() => undefined),
     release: () => undefined,
   };

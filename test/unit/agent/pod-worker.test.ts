@@ -135,6 +135,26 @@ test("a refused pod has failed, and nothing of it is made", async () => {
   expect(on.host.left()).toEqual([]);
 });
 
+test("hundreds of pods that come at once are admitted in order, in several turns of the event loop", async () => {
+  const byTurn = [0];
+  const asked: string[] = [];
+  const on = await stage({
+    admit: ({ metadata }) => {
+      asked.push(metadata.uid!);
+      byTurn[byTurn.length - 1]!++;
+      for (const sinceMs = performance.now(); performance.now() < sinceMs + 1;);
+      return { reason: "OutOfcpu", message: "no" };
+    },
+  });
+  const counting = setInterval(() => byTurn.push(0), 0);
+  const uids = Array.from({ length: 200 }, (_unused, index) => `u${index}`);
+  for (const uid of uids) on.workers.set(pod({}, uid));
+  await on.until("all were refused", () => on.statuses.size === uids.length);
+  clearInterval(counting);
+  expect(asked).toEqual(uids);
+  expect(Math.max(...byTurn)).toBeLessThan(50);
+});
+
 test.each([
   ["that is deleted keeps its place while it ends", false, "v beside u,v"],
   ["whose object is gone has given its place away", true, "v beside v"],
