@@ -249,13 +249,13 @@ export interface ImageSummary {
   pinned: boolean;
 }
 
+/** Without the registry's address: containerd compares one with the host that it asks and drops the rest when they differ. */
 export interface ImageAuth {
   username?: string;
   password?: string;
   auth?: string;
   identityToken?: string;
   registryToken?: string;
-  serverAddress?: string;
 }
 
 /** Something happened to a container or sandbox; the receiver looks at the status. `lost`: events were missed, relist. */

@@ -75,7 +75,7 @@ export class CredentialProviderCache implements NodeCredentials {
     const credentials = Object.entries(answer.auth).map(
       ([location, { username, password }]) => ({
         key: registryKey(location),
-        auth: { serverAddress: location, username, password },
+        auth: { username, password },
       }),
     );
     const lifetimeMs = answer.cacheDurationMs ?? provider.defaultCacheMs;

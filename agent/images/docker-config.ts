@@ -37,7 +37,7 @@ export function parseDockerConfig(
       ? [
           {
             key: registryKey(location),
-            auth: imageAuth(location, entry as DockerEntry),
+            auth: imageAuth(entry as DockerEntry),
           },
         ]
       : [],
@@ -81,7 +81,7 @@ function fieldOf(document: unknown, name: string): unknown {
   return (document as Record<string, unknown>)[name];
 }
 
-function imageAuth(serverAddress: string, entry: DockerEntry): ImageAuth {
+function imageAuth(entry: DockerEntry): ImageAuth {
   const text = (value: unknown): string | undefined =>
     typeof value === "string" && value !== "" ? value : undefined;
   const pair = text(entry.auth);
@@ -95,7 +95,6 @@ function imageAuth(serverAddress: string, entry: DockerEntry): ImageAuth {
   const identityToken = text(entry.identitytoken);
   const registryToken = text(entry.registrytoken);
   return {
-    serverAddress,
     ...(username ? { username } : {}),
     ...(password ? { password } : {}),
     ...(identityToken ? { identityToken } : {}),

@@ -65,7 +65,6 @@ export function imageCalls({ connection, clock }: CallContext): ImageCalls {
                   username: auth.username ?? "",
                   password: auth.password ?? "",
                   auth: auth.auth ?? "",
-                  server_address: auth.serverAddress ?? "",
                   identity_token: auth.identityToken ?? "",
                   registry_token: auth.registryToken ?? "",
                 },

@@ -222,7 +222,6 @@ function daemonAuth(auth: ImageAuth): Record<string, string> {
     username: pair !== undefined ? pair.slice(0, colon) : (auth.username ?? ""),
     password:
       pair !== undefined ? pair.slice(colon + 1) : (auth.password ?? ""),
-    serveraddress: auth.serverAddress ?? "",
     ...(auth.identityToken ? { identitytoken: auth.identityToken } : {}),
     ...(auth.registryToken ? { registrytoken: auth.registryToken } : {}),
   };

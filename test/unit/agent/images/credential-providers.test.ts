@@ -76,7 +76,7 @@ test("a program is asked for the images it serves, with arguments and environmen
   const found = [
     {
       key: "ghcr.io",
-      auth: { serverAddress: "ghcr.io", username: "robot-get", password: "p" },
+      auth: { username: "robot-get", password: "p" },
     },
   ];
   expect(await cache.find("ghcr.io/a")).toEqual(found);
