@@ -34,6 +34,7 @@ export function nftCommand({
       });
       child.once("error", reject);
       child.once("close", (code, signal) => {
+        if (child.pid !== undefined) processes?.ended(child.pid, code !== 0);
         if (code === 0) resolve();
         else
           reject(

@@ -34,6 +34,7 @@ export class NftMonitor {
 
   start(): void {
     const { tables, processes, onDeleted, clock, logger } = this.#options;
+    processes.monitored();
     const [program = "nft", ...leading] = [
       ...(this.#options.wrapper ?? []),
       "nft",
@@ -47,16 +48,19 @@ export class NftMonitor {
       tables.some((table) =>
         `${line} `.includes(` ${table} `, line.indexOf(" ", 7)),
       );
+    let mentioned = false;
     let touched = false;
     createInterface({ input: child.stdout }).on("line", (line) => {
+      mentioned ||= tables.some((table) => `${line} `.includes(` ${table} `));
       if (line.startsWith("delete ")) touched ||= ours(line);
       // On a busy machine the kernel drops reports: what they were is unknown.
       if (line.startsWith("# ERROR")) onDeleted();
       const [, pid] = /^# new generation \d+ by process (\d+)/.exec(line) ?? [];
       if (pid === undefined) return;
-      if (touched && !processes.has(Number(pid))) onDeleted();
+      const own = mentioned && processes.made(Number(pid));
+      if (touched && !own) onDeleted();
       processes.committed(Number(pid));
-      touched = false;
+      mentioned = touched = false;
     });
     // Of sets that it did not expect it warns: `W: Received event for an unknown set.` All else means that it misses reports.
     createInterface({ input: child.stderr }).on("line", (line) => {
