@@ -10,6 +10,8 @@ export type AgentGate =
   | "ContainerCheckpoint"
   | "CustomCPUCFSQuotaPeriod"
   | "DynamicResourceAllocation"
+  | "GracefulNodeShutdown"
+  | "GracefulNodeShutdownBasedOnPodPriority"
   | "CPUManagerPolicyAlphaOptions"
   | "CPUManagerPolicyBetaOptions"
   | "ImageVolume"

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isGateOn } from "../config/feature-gates.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import type { MetricSources } from "../metrics/metric-sources.ts";
 import type { EndRequest } from "../pods/worker/worker-state.ts";
@@ -30,7 +31,10 @@ export function wireShutdown(context: ShutdownContext): NodeShutdown {
   const times = new ShutdownTimes(
     join(settings.rootDirectory, "graceful_node_shutdown_state"),
   );
-  if (settings.shutdownPeriods.length > 0) metrics.add(() => times.families());
+  // Behind that gate, as at the reference.
+  const measured = isGateOn(settings, "GracefulNodeShutdownBasedOnPodPriority");
+  if (measured && settings.shutdownPeriods.length > 0)
+    metrics.add(() => times.families());
   return new NodeShutdown({
     ...context,
     periods: settings.shutdownPeriods,

@@ -36,8 +36,6 @@ export const fixedGates: ReadonlySet<string> = new Set([
   "CPUManagerPolicyOptions",
   "CRDValidationRatcheting",
   "ExecProbeTimeout",
-  "GracefulNodeShutdown",
-  "GracefulNodeShutdownBasedOnPodPriority",
   "HonorPVReclaimPolicy",
   "ImageMaximumGCAge",
   "JobPodReplacementPolicy",

@@ -139,7 +139,10 @@ export function agentConfig(
     nodeStatusUpdateFrequencyMs: values.number("node-status-update-frequency"),
     nodeStatusMaxImages: values.number("node-status-max-images"),
     nodeLeaseDurationSeconds: values.number("node-lease-duration-seconds"),
-    shutdownPeriods: shutdownPeriods(values),
+    shutdownPeriods: shutdownPeriods(
+      values,
+      gatesOfPart(values, () => {}),
+    ),
     externalCloudProvider: values.text("cloud-provider") === "external",
     maxPods: values.number("max-pods"),
     podsPerCore: values.number("pods-per-core"),

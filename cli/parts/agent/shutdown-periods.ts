@@ -1,5 +1,9 @@
 // shutdownGracePeriod, shutdownGracePeriodCriticalPods and shutdownGracePeriodByPodPriority of KubeletConfiguration, made
 // into periods by priority as the reference makes them.
+import {
+  isGateOn,
+  type AgentGate,
+} from "../../../agent/config/feature-gates.ts";
 import type { ShutdownPeriod } from "../../../agent/config/shutdown-period.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
@@ -9,12 +13,27 @@ const systemCriticalPriority = 2_000_000_000;
 /** None: the machine's shutdown is not held up. @throws UsageError naming the field */
 export function shutdownPeriods(
   values: OptionValues,
+  featureGates: Readonly<Record<string, boolean>>,
 ): readonly ShutdownPeriod[] {
   const totalMs = values.number("shutdown-grace-period");
   const criticalMs = values.number("shutdown-grace-period-critical-pods");
   const byPriority = values
     .list("shutdown-grace-period-by-pod-priority")
     .map(readPeriod);
+  const needs = (gate: AgentGate, asked: boolean, fields: string): void => {
+    if (asked && !isGateOn({ featureGates }, gate))
+      throw new UsageError(`${fields} requires feature gate ${gate}`);
+  };
+  needs(
+    "GracefulNodeShutdown",
+    totalMs > 0 || criticalMs > 0,
+    "specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods",
+  );
+  needs(
+    "GracefulNodeShutdownBasedOnPodPriority",
+    byPriority.length > 0,
+    "specifying shutdownGracePeriodByPodPriority",
+  );
   for (const [field, durationMs] of [
     ["shutdownGracePeriod", totalMs],
     ["shutdownGracePeriodCriticalPods", criticalMs],

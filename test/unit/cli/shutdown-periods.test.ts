@@ -5,7 +5,10 @@ import { settingsOf } from "../../../cli/options/kubelet-configuration/configura
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { shutdownPeriods } from "../../../cli/parts/agent/shutdown-periods.ts";
 
-async function periods(body: string) {
+async function periods(
+  body: string,
+  featureGates: Readonly<Record<string, boolean>> = {},
+) {
   const fields = await configurationFields(
     `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${body}`,
     "k.yaml",
@@ -15,6 +18,7 @@ async function periods(body: string) {
     parseOptions(agentOptions, []).withFile(
       settingsOf(fields, agentOptions).values,
     ),
+    featureGates,
   );
 }
 
@@ -62,4 +66,30 @@ test.each([
   ["shutdownGracePeriod: soon\n", /k\.yaml:3: shutdownGracePeriod/],
 ])("refuses %#", async (body, message) => {
   await expect(periods(body)).rejects.toThrow(message);
+});
+
+test("each kind of period needs its gate; without periods neither matters", async () => {
+  const both = {
+    GracefulNodeShutdown: false,
+    GracefulNodeShutdownBasedOnPodPriority: false,
+  };
+  expect(await periods("", both)).toEqual([]);
+  await expect(periods("shutdownGracePeriod: 10s\n", both)).rejects.toThrow(
+    /shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown$/,
+  );
+  const byPriority =
+    "shutdownGracePeriodByPodPriority:\n- {priority: 1, shutdownGracePeriodSeconds: 5}\n";
+  await expect(periods(byPriority, both)).rejects.toThrow(
+    /ByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority$/,
+  );
+  expect(
+    await periods("shutdownGracePeriod: 10s\n", {
+      GracefulNodeShutdownBasedOnPodPriority: false,
+    }),
+  ).toHaveLength(2);
+  expect(
+    await periods(byPriority, {
+      GracefulNodeShutdownBasedOnPodPriority: true,
+    }),
+  ).toHaveLength(1);
 });
