@@ -1,6 +1,7 @@
 // Makes a container's image present by its pull policy, with back-off after failures and pulls in turn when they are
 // serialised. Errors carry the reason that the container's waiting state shows.
 import type { Clock } from "../../api/clock.ts";
+import { formatDuration } from "../../api/duration.ts";
 import type {
   Container,
   ImageVolumeSource,
@@ -54,6 +55,11 @@ interface ImageManagerOptions {
   metrics?: Pick<PodMetrics, "pulled"> | undefined;
 }
 
+interface Pull {
+  readonly resolved: string;
+  readonly pullMs: number;
+}
+
 interface Wanted {
   readonly reference: string;
   readonly pullPolicy: string | undefined;
@@ -69,7 +75,7 @@ export class ImageManager {
   readonly #backOff = new BackOff();
   readonly #failures = new Map<string, { atMs: number; message: string }>();
   readonly #asked = new Map<string, Promise<ImageSummary | undefined>>();
-  readonly #pulling = new Map<string, Promise<string>>();
+  readonly #pulling = new Map<string, Promise<Pull>>();
   readonly #turns: Turns;
 
   constructor(options: ImageManagerOptions) {
@@ -170,7 +176,7 @@ export class ImageManager {
     const startedMs = clock.monotonic();
     const fromMs = clock.now();
     try {
-      const resolved = await this.#pull(image, pod, sandbox);
+      const { resolved, pullMs } = await this.#pull(image, pod, sandbox);
       this.#failures.delete(key);
       this.#backOff.reset(key);
       const summary = await runtime.imageStatus(resolved);
@@ -180,11 +186,14 @@ export class ImageManager {
         summary?.sizeBytes ?? 0,
         times,
       );
-      const took = `${((clock.monotonic() - startedMs) / 1000).toFixed(3)}s`;
+      const waitedMs = clock.monotonic() - startedMs;
+      const [took, waited] = [pullMs, waitedMs].map((ms) =>
+        formatDuration(Math.floor(ms)),
+      );
       event(
         "Normal",
         "Pulled",
-        `Successfully pulled image "${reference}" in ${took} (${took} including waiting). Image size: ${summary?.sizeBytes ?? 0} bytes.`,
+        `Successfully pulled image "${reference}" in ${took} (${waited} including waiting). Image size: ${summary?.sizeBytes ?? 0} bytes.`,
       );
       return (
         summary ?? {
@@ -223,12 +232,8 @@ export class ImageManager {
       if (key.startsWith(`${uid}_`)) this.#failures.delete(key);
   }
 
-  /** Pulls of the same image at the same time are one. */
-  async #pull(
-    image: string,
-    pod: Pod,
-    sandbox: SandboxConfig,
-  ): Promise<string> {
+  /** Pulls of the same image at the same time are one; `pullMs` is without the wait for its turn. */
+  async #pull(image: string, pod: Pod, sandbox: SandboxConfig): Promise<Pull> {
     const secrets = await this.#options.credentials(pod, image);
     const key =
       secrets.length > 0 ? `${pod.metadata.namespace ?? ""} ${image}` : image;
@@ -240,8 +245,10 @@ export class ImageManager {
         mayPull();
         const done = progress.begin(image);
         const turn = clock.after(longestTurnMs, endTurn);
+        const startedMs = clock.monotonic();
         try {
-          return await this.#pullWith(secrets, image, sandbox);
+          const resolved = await this.#pullWith(secrets, image, sandbox);
+          return { resolved, pullMs: clock.monotonic() - startedMs };
         } finally {
           turn.cancel();
           done();

@@ -12,6 +12,7 @@ function stage(settings: { serialized: boolean; maxParallel: number }) {
   const clock = new FakeClock();
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
+  const pulled: string[] = [];
   const manager = new ImageManager({
     runtime: {
       imageStatus: () => Promise.resolve(undefined),
@@ -22,7 +23,11 @@ function stage(settings: { serialized: boolean; maxParallel: number }) {
         }),
     } as unknown as Runtime,
     clock,
-    events: { container: () => undefined } as unknown as PodEvents,
+    events: {
+      container: (...[, , , reason, message]: string[]) => {
+        if (reason === "Pulled") pulled.push(message!);
+      },
+    } as unknown as PodEvents,
     ...settings,
     credentials: () => Promise.resolve([]),
     mayPull: () => undefined,
@@ -31,6 +36,7 @@ function stage(settings: { serialized: boolean; maxParallel: number }) {
   return {
     clock,
     begun,
+    pulled,
     end: async (image: string) => {
       ends.get(image)!();
       await settle();
@@ -55,6 +61,22 @@ test("one after another", async () => {
   expect(begun).toEqual(["a:1", "b:1"]);
   await end("b:1");
   expect(begun).toEqual(["a:1", "b:1", "c:1"]);
+});
+
+test("the time of a pull is without its wait for a turn", async () => {
+  const { ask, clock, end, pulled } = stage({
+    serialized: true,
+    maxParallel: 0,
+  });
+  await ask("a:1", "b:1");
+  clock.advance(20_000);
+  await end("a:1");
+  clock.advance(250);
+  await end("b:1");
+  expect(pulled).toEqual([
+    'Successfully pulled image "a:1" in 20s (20s including waiting). Image size: 0 bytes.',
+    'Successfully pulled image "b:1" in 250ms (20.25s including waiting). Image size: 0 bytes.',
+  ]);
 });
 
 test.each([
