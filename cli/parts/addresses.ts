@@ -22,6 +22,28 @@ export function machineAddresses(): string[] {
   ].map(({ address }) => address);
 }
 
+/**
+ * Where the machine's DNS server listens: at an address of the family of the Service's, as no rule leads from one family to
+ * the other. `current` stays as long as the machine has it, and while it has none of that family: a lease may end before the
+ * next one begins.
+ *
+ * @param serviceAddress undefined: any family will do
+ * @returns undefined only where there is neither an address nor a current one
+ */
+export function dnsAddress(
+  addresses: readonly string[],
+  serviceAddress: string | undefined,
+  current?: string,
+): string | undefined {
+  const family = net.isIP(serviceAddress ?? "");
+  const reached =
+    family === 0
+      ? addresses
+      : addresses.filter((each) => net.isIP(each) === family);
+  if (current !== undefined && reached.includes(current)) return current;
+  return reached[0] ?? current ?? addresses[0];
+}
+
 function isLoopback(address: string): boolean {
   return isLoopbackAddress(address) || address === "localhost";
 }

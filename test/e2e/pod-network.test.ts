@@ -225,18 +225,17 @@ test("a machine with another address is found there by all", async () => {
       ])
     ).stdout.includes(await field("service web", "{.spec.clusterIP}"));
   await eventually(resolves);
+  const internal = (): Promise<string> =>
+    field("node one", '{.status.addresses[?(@.type=="InternalIP")].address}');
+  // For a while it has the other family alone, as between two leases.
   one.run("ip", "addr", "del", `${one.address}/24`, "dev", "eth0");
+  await eventually(async () => !(await internal()).includes(one.address), {
+    what: "the address to be gone",
+  });
   one.linkUp(moved);
-  await eventually(
-    async () =>
-      (
-        await field(
-          "node one",
-          '{.status.addresses[?(@.type=="InternalIP")].address}',
-        )
-      ).startsWith(moved),
-    { what: "the node's address" },
-  );
+  await eventually(async () => (await internal()).startsWith(moved), {
+    what: "the node's address",
+  });
   await eventually(
     async () =>
       (await field("endpoints kubernetes", "{.subsets[*].addresses[*].ip}")) ===

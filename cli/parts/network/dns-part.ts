@@ -1,6 +1,7 @@
 // The cluster's DNS server as a part of a node's network. The node of `orbit server` also writes the kube-dns Service with
 // itself as an endpoint; each node's proxy leads that Service to the node's own server, so that names do not depend on
 // another node.
+import { isIP } from "node:net";
 import * as os from "node:os";
 import { isLoopbackAddress } from "../../../api/address-kind.ts";
 import { dnsFamilies } from "../../../network/dns/dns-metrics.ts";
@@ -16,7 +17,7 @@ import {
 import { DnsThread } from "../../../network/dns/dns-thread.ts";
 import { hostResolvers } from "../../../network/dns/host-resolvers.ts";
 import { ZoneFeed } from "../../../network/dns/zone-feed.ts";
-import { machineAddresses } from "../addresses.ts";
+import { dnsAddress, machineAddresses } from "../addresses.ts";
 import type { NetworkPlan } from "./network-plan.ts";
 import type {
   Metrics,
@@ -67,7 +68,7 @@ export async function startDns(
 ): Promise<DnsPart> {
   const logger = parent.child({ part: "dns" });
   const client = clientFor("system:coredns");
-  let [address = "127.0.0.1"] = machineAddresses();
+  let address = dnsAddress(machineAddresses(), serviceAddress) ?? "127.0.0.1";
   const launch = async (): Promise<DnsThread> => {
     const made = new DnsThread({
       data: {
@@ -145,15 +146,14 @@ export async function startDns(
   let onMoved: (moved: DnsEndpoint) => void = () => undefined;
   let moving: Promise<void> = Promise.resolve();
   const move = async (): Promise<void> => {
-    const all = machineAddresses();
-    // While a link is down the machine may have none at all.
-    if (all[0] === undefined || all.includes(address)) return;
+    const next = dnsAddress(machineAddresses(), serviceAddress, address);
+    if (next === undefined || next === address) return;
     logger.info(
-      { from: address, to: all[0] },
+      { from: address, to: next },
       "the DNS server moves: the machine has another address",
     );
-    const before = { running, address };
-    [address] = all as [string];
+    const before = { running, address, endpoint: endpoint() };
+    address = next;
     running = await launch().catch((error: unknown) => {
       ({ address } = before);
       throw error;
@@ -161,6 +161,9 @@ export async function startDns(
     await before.running.stop();
     onMoved(endpoint());
     await announce();
+    // The other family's slice has a name of its own.
+    if (publish && isIP(before.address) !== isIP(address))
+      await withdrawDnsEndpoint(client, before.endpoint);
   };
   started.add(
     node.links.onChange(() => {
