@@ -1,7 +1,10 @@
 // Waiting for a condition with a deadline instead of sleeping. The error names what was awaited and what was seen last.
 
-/** ORBIT_TEST_PATIENCE=6: each deadline is six times as far away, for an emulated machine. jest has --testTimeout besides. */
-const patience = Number(process.env["ORBIT_TEST_PATIENCE"] ?? 1);
+/**
+ * ORBIT_TEST_PATIENCE=6: each deadline is six times as far away, those of commands too, for an emulated machine. jest has
+ * --testTimeout besides.
+ */
+export const patience = Number(process.env["ORBIT_TEST_PATIENCE"] ?? 1);
 
 export interface EventuallyOptions {
   /** Default: half a minute, for machines that are slow or busy. */

@@ -1,5 +1,6 @@
 // Runs the machine's stock kubectl with a kubeconfig, without a shell and without the user's own configuration.
 import { spawn } from "node:child_process";
+import { patience } from "./eventually.ts";
 
 export interface CommandResult {
   stdout: string;
@@ -38,7 +39,7 @@ export function runCommand(
     };
     child.stdout.on("data", (chunk: Buffer) => chunks.stdout.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => chunks.stderr.push(chunk));
-    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs * patience);
     child.stdin.on("error", () => undefined);
     const write = (): unknown => child.stdin.end(stdin ?? "");
     if (!stdinAfter) write();
