@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { endingWithUs } from "../ending-program.ts";
 
 const restartMs = 1000;
 const ofPods = /\b(?:veth|cni)[0-9a-z]/;
@@ -27,12 +28,7 @@ export class LinkMonitor {
     const { wrapper, onChange, clock } = this.options;
     const [program = "", ...words] = [
       ...wrapper,
-      "ip",
-      "-o",
-      "monitor",
-      "link",
-      "address",
-      "route",
+      ...endingWithUs(["ip", "-o", "monitor", "link", "address", "route"]),
     ];
     const child = spawn(program, words, {
       stdio: ["ignore", "pipe", "ignore"],

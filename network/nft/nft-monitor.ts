@@ -5,6 +5,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { endingWithUs } from "../ending-program.ts";
 import type { OwnProcesses } from "./own-processes.ts";
 
 const restartMs = 1000;
@@ -35,11 +36,11 @@ export class NftMonitor {
   start(): void {
     const { tables, processes, onDeleted, clock, logger } = this.#options;
     processes.monitored();
-    const [program = "nft", ...leading] = [
+    const [program = "", ...words] = [
       ...(this.#options.wrapper ?? []),
-      "nft",
+      ...endingWithUs(["nft", "monitor"]),
     ];
-    const child = spawn(program, [...leading, "monitor"], {
+    const child = spawn(program, words, {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;

@@ -114,6 +114,7 @@ export const innerFloors: Readonly<
       "plain-port.ts",
       "slices-of-service.ts",
     ],
+    ["ending-program.ts"],
   ],
   cri: [
     ["open-runtime.ts"],
