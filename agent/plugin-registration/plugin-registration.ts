@@ -138,16 +138,14 @@ export class PluginRegistration {
     try {
       const refusal = await this.#take(call, socketPath, stamp);
       if (refusal) this.#drop(socketPath);
-      await call
-        .notify(refusal)
-        .catch((error: unknown) => {
-          if (refusal) return;
-          const reason = reasonOf(error);
-          this.#logger.warn(
-            { socketPath, reason },
-            "can't notify a plug-in of its registration",
-          );
-        });
+      await call.notify(refusal).catch((error: unknown) => {
+        if (refusal) return;
+        const reason = reasonOf(error);
+        this.#logger.warn(
+          { socketPath, reason },
+          "can't notify a plug-in of its registration",
+        );
+      });
       if (refusal) throw new Error(refusal);
     } finally {
       call.close();
