@@ -87,6 +87,16 @@ function checkDescriptor(
   return descriptor;
 }
 
+/** Of an index; each is yet to be checked. */
+function descriptorsOf(
+  { manifests = [] }: Manifest,
+  where: string,
+): ArchiveDescriptor[] {
+  if (!Array.isArray(manifests))
+    throw new Error(`${where} in the archive is malformed`);
+  return manifests;
+}
+
 function isIndex(mediaType: string): boolean {
   return /(?:image\.index\.v1|manifest\.list\.v2)\+json$/.test(mediaType);
 }
@@ -135,7 +145,8 @@ async function collect(
   const labels: Record<string, string> = {};
   if (isIndex(descriptor.mediaType)) {
     let count = 0;
-    for (const [position, child] of (manifest.manifests ?? []).entries())
+    const children = descriptorsOf(manifest, descriptor.digest);
+    for (const [position, child] of children.entries())
       if (
         await collect(
           file,
@@ -177,11 +188,11 @@ async function collect(
 }
 
 /** The full name an OCI descriptor carries; a ref.name that is only a tag names nothing. */
-function ociName(descriptor: ArchiveDescriptor): string | undefined {
-  const full = descriptor.annotations?.["io.containerd.image.name"];
-  if (full !== undefined) return full;
-  const name = descriptor.annotations?.["org.opencontainers.image.ref.name"];
-  return name !== undefined && /[/:]/.test(name) ? name : undefined;
+function ociName({ annotations }: ArchiveDescriptor): string | undefined {
+  const full: unknown = annotations?.["io.containerd.image.name"];
+  if (typeof full === "string") return full;
+  const name: unknown = annotations?.["org.opencontainers.image.ref.name"];
+  return typeof name === "string" && /[/:]/.test(name) ? name : undefined;
 }
 
 async function configDigestOf(
@@ -206,7 +217,7 @@ async function readOciLayout(
   );
   const blobs = new Map<string, ArchiveBlob>();
   const images: ImageArchive["images"] = [];
-  for (const entry of top.manifests ?? []) {
+  for (const entry of descriptorsOf(top, "index.json")) {
     const target = checkDescriptor(entry, "index.json");
     if (!(await collect(file, index, target, blobs, 0)))
       throw new Error(`blob ${target.digest} is missing in the archive`);
@@ -240,8 +251,6 @@ async function readDockerArchive(
     return found;
   };
   for (const image of docker) {
-    if (typeof image.Config !== "string" || !Array.isArray(image.Layers))
-      throw new Error("manifest.json in the archive is malformed");
     const configBytes = await readMember(file, member(image.Config));
     const config: ArchiveDescriptor = {
       mediaType: "application/vnd.docker.container.image.v1+json",
@@ -281,20 +290,38 @@ async function readDockerArchive(
   return { blobs: [...blobs.values()], images };
 }
 
+function isDockerManifest(value: unknown): value is DockerManifest {
+  const areTexts = (list: unknown): boolean =>
+    Array.isArray(list) && list.every((each) => typeof each === "string");
+  return (
+    Array.isArray(value) &&
+    value.every((image: Partial<DockerManifest[number]> | null) => {
+      const { Config, Layers, RepoTags } = image ?? {};
+      return (
+        typeof Config === "string" &&
+        areTexts(Layers) &&
+        areTexts(RepoTags ?? [])
+      );
+    })
+  );
+}
+
+/** Each name once: of several images with one name the last has it. */
+function namedOnce(images: ImageArchive["images"]): ImageArchive["images"] {
+  return [...new Map(images.map((image) => [image.name, image])).values()];
+}
+
 /** Opens the archive, unpacked into a temporary file that close() removes. Rejects with an Error that says what is wrong. */
 export async function openImageArchive(path: string): Promise<ImageArchive> {
   const { file, close } = await openPlainArchive(path);
   try {
     const index = await indexTar(file);
     const dockerMember = index.find("manifest.json");
-    const docker =
+    const docker: unknown =
       dockerMember === undefined
         ? []
-        : parseJson<DockerManifest>(
-            await readMember(file, dockerMember),
-            "manifest.json",
-          );
-    if (!Array.isArray(docker))
+        : parseJson(await readMember(file, dockerMember), "manifest.json");
+    if (!isDockerManifest(docker))
       throw new Error("manifest.json in the archive is malformed");
     if (index.find("index.json") === undefined && dockerMember === undefined)
       throw new Error(
@@ -306,7 +333,8 @@ export async function openImageArchive(path: string): Promise<ImageArchive> {
         : await readOciLayout(file, index, docker);
     if (content.images.length === 0)
       throw new Error("the archive names no image");
-    return { file, ...content, close };
+    const { blobs, images } = content;
+    return { file, blobs, images: namedOnce(images), close };
   } catch (error) {
     await close();
     throw error;

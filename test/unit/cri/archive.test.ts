@@ -143,6 +143,26 @@ test.each([
     "malformed",
   ],
   [
+    "a docker manifest of nothing",
+    files({ "manifest.json": [null] }),
+    "malformed",
+  ],
+  [
+    "a docker layer that is no name",
+    files({ "manifest.json": [{ Config: "c", Layers: [{}] }], c: "{}" }),
+    "manifest.json in the archive is malformed",
+  ],
+  [
+    "tags that are no list",
+    files({ "manifest.json": [{ Config: "c", Layers: [], RepoTags: "ab" }] }),
+    "manifest.json in the archive is malformed",
+  ],
+  [
+    "manifests that are no list",
+    files({ "index.json": { manifests: 7 } }),
+    "index.json in the archive is malformed",
+  ],
+  [
     "a docker layer that is missing",
     files({
       "manifest.json": [{ Config: "c", Layers: ["l"], RepoTags: ["a"] }],
@@ -178,6 +198,24 @@ test.each([
   const file = path.join(temporary(), "a.tar");
   fs.writeFileSync(file, bytes);
   await expect(openImageArchive(file)).rejects.toThrow(message);
+});
+
+test("a tag that is there thousands of times names one image", async () => {
+  const file = path.join(temporary(), "a.tar");
+  const RepoTags = [...Array<string>(5000).fill("a:1"), "a:2"];
+  fs.writeFileSync(
+    file,
+    files({
+      "manifest.json": [{ Config: "c", Layers: [], RepoTags }],
+      c: "{}",
+    }),
+  );
+  const archive = await openImageArchive(file);
+  expect(archive.images.map(({ name }) => name)).toEqual([
+    "docker.io/library/a:1",
+    "docker.io/library/a:2",
+  ]);
+  await archive.close();
 });
 
 test("every truncation of a good archive is refused or read whole, never hangs", async () => {
