@@ -65,7 +65,7 @@ function contentOf({ handle, size }: FileEntry): Readable {
 async function serveQuery(request: PortRequest, root: string): Promise<void> {
   const query = parseLogQuery(request.query);
   if ("problems" in query) throw refusal(query);
-  const { services, file, options } = query;
+  const { file, options } = query;
   if (file !== undefined) {
     const entry = await openLog(root, file);
     if (entry?.kind !== "file") {
@@ -78,7 +78,10 @@ async function serveQuery(request: PortRequest, root: string): Promise<void> {
     await send(request, contentOf(entry));
     return;
   }
-  const journal = await inJournal(services);
+  const journal = await inJournal(query.services.flatMap(unitsOf));
+  const services = query.services.map(
+    (name) => unitsOf(name).find((unit) => journal.has(unit)) ?? name,
+  );
   const elsewhere = services.filter((name) => !journal.has(name));
   if (elsewhere.length === 0) {
     await send(request, readJournal(services, options));
@@ -91,6 +94,11 @@ async function serveQuery(request: PortRequest, root: string): Promise<void> {
     return;
   }
   await serveServiceFiles(request, root, elsewhere);
+}
+
+/** The node agent is in the service of this program; clients know it by the reference's name. */
+function unitsOf(service: string): string[] {
+  return service === "kubelet" ? ["kubelet", "orbit"] : [service];
 }
 
 function refusal({ code, problems }: LogQueryRefusal): HttpError {
@@ -109,7 +117,12 @@ async function serveServiceFiles(
   try {
     for (const name of services) {
       let found = false;
-      for (const place of [name, `${name}.log`, `${name}/${name}.log`]) {
+      const places = unitsOf(name).flatMap((unit) => [
+        unit,
+        `${unit}.log`,
+        `${unit}/${unit}.log`,
+      ]);
+      for (const place of places) {
         const entry = await openLog(root, place);
         if (entry?.kind !== "file") continue;
         await pipeline(contentOf(entry), out, { end: false });

@@ -82,6 +82,7 @@ beforeAll(async () => {
   fs.writeFileSync(path.join(logs, "syslog"), "one\ntwo\n");
   fs.writeFileSync(path.join(logs, "empty"), "");
   fs.writeFileSync(path.join(logs, "orbit-none.log"), "of a service\n");
+  fs.writeFileSync(path.join(logs, "orbit.log"), "of the agent\n");
   fs.mkdirSync(path.join(logs, "orbit-nested"));
   fs.writeFileSync(path.join(logs, "orbit-nested/orbit-nested.log"), "deep\n");
   fs.writeFileSync(path.join(logs, "pods/a/<0>.log"), "pod\n");
@@ -142,6 +143,8 @@ test("a service without a journal has its files; what is missing is named", asyn
   expect(code).toBe(200);
   expect(body).toBe("of a service\ndeep\n\nlog not found for orbit-gone\n");
   expect((await get(port, "/logs/?query=/syslog")).body).toBe("one\ntwo\n");
+  // As clients know the node agent.
+  expect((await get(port, "/logs/?query=kubelet")).body).toBe("of the agent\n");
   expect((await get(port, "/logs/?query=/outside")).code).toBe(406);
   expect((await get(port, "/logs/?query=a&boot=x")).code).toBe(400);
   expect((await get(port, "/logs/?query=orbit-none&tailLines=1")).body).toMatch(
