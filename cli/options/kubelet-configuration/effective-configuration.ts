@@ -12,7 +12,6 @@ import {
 /** Their form in the file is not that of the option, and undefined leaves them out: headers hold secrets. */
 const ofTheirOwn: Readonly<Record<string, (value: OptionValue) => unknown>> = {
   staticPodURLHeader: () => undefined,
-  registerWithTaints: () => undefined,
   "logging.vmodule": () => undefined,
   featureGates: (value) =>
     Object.fromEntries(
@@ -20,6 +19,12 @@ const ofTheirOwn: Readonly<Record<string, (value: OptionValue) => unknown>> = {
     ),
   evictionHard: (value) => withoutSigns(value),
   evictionSoft: (value) => withoutSigns(value),
+  registerWithTaints: (value) =>
+    texts(value).map((text) => {
+      const [, key, taintValue, effect] =
+        /^([^=:]*)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
+      return { key, ...(taintValue ? { value: taintValue } : {}), effect };
+    }),
   reservedMemory: (value) =>
     texts(value).map((text) => {
       const [numaNode, limits = ""] = text.split(/:(.*)/s);

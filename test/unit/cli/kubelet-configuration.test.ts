@@ -169,6 +169,7 @@ test("what is in force reads as a KubeletConfiguration, without secrets", async 
     {
       "kubelet.yaml": `${head}maxPods: 10
 staticPodURLHeader: {Authorization: [Bearer secret]}
+registerWithTaints: [{key: a, value: b, effect: NoSchedule}, {key: c.d/e, effect: NoExecute}]
 shutdownGracePeriodByPodPriority: [{priority: 1000, shutdownGracePeriodSeconds: 30}]
 reservedMemory: [{numaNode: 1, limits: {memory: 1Gi, hugepages-2Mi: 2Mi}}]
 featureGates: {KubeletPodResourcesGet: true, AllAlpha: false}
@@ -201,6 +202,10 @@ logging: {verbosity: 3}
     shutdownGracePeriod: "0s",
     shutdownGracePeriodByPodPriority: [
       { priority: 1000, shutdownGracePeriodSeconds: 30 },
+    ],
+    registerWithTaints: [
+      { key: "a", value: "b", effect: "NoSchedule" },
+      { key: "c.d/e", effect: "NoExecute" },
     ],
     reservedMemory: [
       { numaNode: 1, limits: { memory: "1Gi", "hugepages-2Mi": "2Mi" } },
