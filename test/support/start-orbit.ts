@@ -14,6 +14,7 @@ import {
 } from "../../cli/parts/network/network-plan.ts";
 import { hostPortTable } from "../../network/pods/host-ports.ts";
 import { masqueradeTable } from "../../network/pods/masquerade.ts";
+import { neighborTable } from "../../network/pods/neighbor-limit.ts";
 import { startPrivateDocker } from "./private-docker.ts";
 import { runtimeKinds, type RuntimeKind } from "./private-runtime.ts";
 import { endProcesses, processesNaming, sendSignal } from "./processes.ts";
@@ -110,6 +111,11 @@ async function removeEverything(
   await endProcesses(`${directory}/`, cgroupRoot, `${cgroupRoot}-runtime`);
   for (const name of [masqueradeTable, hostPortTable])
     await runCommand("nft", ["delete", "table", "ip", name(podRange)]);
+  await runCommand("nft", [
+    "delete",
+    "table",
+    ...neighborTable(podRange).split(" "),
+  ]);
   for (const family of ["ip", "ip6"])
     await runCommand("nft", ["delete", "table", family, proxyTable(podRange)]);
   await runCommand("nft", ["delete", "table", "inet", policyTable(podRange)]);
