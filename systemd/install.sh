@@ -118,7 +118,8 @@ elif [ -n "$running_systemd" ]; then
 		exit 0
 	fi
 	say "The service did not start. What it wrote last:"
-	journalctl --unit orbit.service --since "$since" --lines 20 --no-pager --output cat 2>/dev/null || true
+	# With --since, --lines of a systemd before 255 are the first ones: those of the version before, as it stops.
+	journalctl --unit orbit.service --since "$since" --no-pager --output cat 2>/dev/null | tail -n 20
 	[ -e "$library.old" ] || fail "the service did not start; the program is installed all the same"
 	say "Going back to the version before"
 	do_it rm -rf "$library"

@@ -312,7 +312,7 @@ test("an upgrade that fails goes back to the version before, and shows why", asy
   const pods = await podProcesses();
   const version = await sh("orbit --version");
   await sh(`cp -R /opt/orbit /var/broken
-    sed -i '1a process.stderr.write("this build is broken\\\\n"); process.exit(70);' /var/broken/dist/orbit.js`);
+    sed -i '1a process.stderr.write("starting\\\\n".repeat(30) + "this build is broken\\\\n"); process.exit(70);' /var/broken/dist/orbit.js`);
   const { code, stdout, stderr } = await machine.run(
     "sh /var/broken/systemd/install.sh",
   );
