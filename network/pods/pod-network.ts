@@ -31,6 +31,7 @@ export class PodNetwork {
   readonly #run: RunNft;
   #own: readonly string[] = [];
   #monitor: { monitor: NftMonitor; tables: string } | undefined;
+  #saidUnlimited = false;
   #stopped = false;
 
   constructor(options: PodNetworkOptions) {
@@ -67,11 +68,17 @@ export class PodNetwork {
   async #limitNeighbors(): Promise<void> {
     const script = this.#own.map(neighborRules).join("");
     if (script === "") return;
-    await this.#run(script).catch((error: unknown) =>
-      this.#options.logger.warn(
-        { err: error },
-        "what pods ask by ARP is not limited",
-      ),
+    await this.#run(script).then(
+      () => (this.#saidUnlimited = false),
+      (error: unknown) => {
+        // It is tried at each write of the rules; a kernel without such tables stays so.
+        if (this.#saidUnlimited) return;
+        this.#saidUnlimited = true;
+        this.#options.logger.warn(
+          { err: error },
+          "what pods ask by ARP is not limited",
+        );
+      },
     );
   }
 
