@@ -50,15 +50,9 @@ export class CgroupV2 implements CgroupDriver {
   }
 
   async #delegate(directory: string): Promise<void> {
-    const read = async (file: string): Promise<Set<string>> =>
-      new Set(
-        (await readFile(join(directory, file), "utf8").catch(() => ""))
-          .trim()
-          .split(/\s+/),
-      );
     const [available, enabled] = await Promise.all([
-      read("cgroup.controllers"),
-      read("cgroup.subtree_control"),
+      this.#controllers(directory),
+      this.#controllers(directory, "cgroup.subtree_control"),
     ]);
     const missing = wanted.filter(
       (name) => available.has(name) && !enabled.has(name),
@@ -71,22 +65,50 @@ export class CgroupV2 implements CgroupDriver {
       ).catch(() => undefined);
   }
 
+  async #controllers(
+    directory: string,
+    file = "cgroup.controllers",
+  ): Promise<Set<string>> {
+    const text = await readFile(join(directory, file), "utf8").catch(() => "");
+    return new Set(text.trim().split(/\s+/));
+  }
+
+  /** @throws Error when a limit's controller is the machine's and was not handed down to the cgroup */
   async update(path: string, limits: CgroupLimits): Promise<void> {
     const directory = join(this.#mount, path);
     const set = (file: string, value: string): Promise<void> =>
       writeFile(join(directory, file), value).catch(ignoreMissing);
+    const limit = async (file: string, value: string): Promise<void> => {
+      try {
+        await writeFile(join(directory, file), value);
+      } catch (error) {
+        ignoreMissing(error as NodeJS.ErrnoException);
+        const [controller = ""] = file.split(".");
+        const machines = await this.#controllers(this.#mount);
+        // The cgroup may be gone by now.
+        if (!machines.has(controller) || !(await this.exists(path))) return;
+        throw new Error(
+          `cgroup ${path}: ${file} can't be set: its controller is not handed down`,
+          { cause: error },
+        );
+      }
+    };
     if (limits.cpuShares !== undefined)
       await set("cpu.weight", String(cpuWeight(limits.cpuShares)));
     if (limits.cpuQuota !== undefined)
-      await set("cpu.max", `${limits.cpuQuota} ${limits.cpuPeriod ?? 100_000}`);
+      await limit(
+        "cpu.max",
+        `${limits.cpuQuota} ${limits.cpuPeriod ?? 100_000}`,
+      );
     if (limits.memoryLimitBytes !== undefined)
-      await set("memory.max", String(limits.memoryLimitBytes));
+      await limit("memory.max", String(limits.memoryLimitBytes));
     if (limits.memoryMinBytes !== undefined)
       await set("memory.min", String(limits.memoryMinBytes));
+    // systemd knows no huge pages, and may take their controller back.
     for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {}))
       await set(`hugetlb.${size}.max`, String(bytes));
     if (limits.maxPids !== undefined && limits.maxPids > 0)
-      await set("pids.max", String(limits.maxPids));
+      await limit("pids.max", String(limits.maxPids));
   }
 
   async usage(path: string): Promise<CgroupUsage> {
@@ -121,7 +143,7 @@ export class CgroupV2 implements CgroupDriver {
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
-  // A controller that the kernel lacks or could not be delegated.
+  // A file that is not there: its controller is not, or was not handed down.
   if (
     error.code !== "ENOENT" &&
     error.code !== "EACCES" &&

@@ -56,6 +56,23 @@ test("pod and class cgroups are made with their values and removed", async () =>
   expect(await read("pods/burstable/cpu.weight")).toBe("1");
 });
 
+test("a limit whose controller is not handed down is refused; one that the kernel lacks is none", async () => {
+  const mount = directories();
+  await fs.writeFile(path.join(mount, "cgroup.controllers"), "cpu memory\n");
+  const driver = new CgroupV2(mount);
+  await driver.create("/pods", {});
+  // What can't be opened, as a file of the hierarchy that is not there.
+  for (const file of ["memory.max", "pids.max", "cpu.weight"])
+    await fs.symlink("/nonexistent/file", path.join(mount, "pods", file));
+  await expect(
+    driver.update("/pods", { memoryLimitBytes: 1 << 20 }),
+  ).rejects.toThrow(
+    "cgroup /pods: memory.max can't be set: its controller is not handed down",
+  );
+  await driver.update("/pods", { maxPids: 10, cpuShares: 100 });
+  await driver.update("/gone", { memoryLimitBytes: 1 << 20 });
+});
+
 test("making, changing and removing cgroups is measured, also when it fails", async () => {
   const done: string[] = [];
   const call = (name: string) => (): Promise<void> => {
