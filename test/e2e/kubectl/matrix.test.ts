@@ -232,7 +232,7 @@ test.each<[string, number, RegExp]>([
   [
     "exec p -- nope",
     1,
-    /^error: Internal error occurred: (Internal error occurred: )?error executing command in container: (failed to exec|OCI runtime exec failed).*executable file not found/,
+    /^error: Internal error occurred: (Internal error occurred: )?error executing command in container: (failed to exec|OCI runtime exec failed).*executable file (`nope` )?not found/,
   ],
   ["exec p -c nope -- ls", 1, /container nope is not valid for pod p/],
   [
