@@ -1,23 +1,13 @@
 // Which resource's objects a name in a quota counts, as `group/resource`: `count/deployments.apps` → apps/deployments,
 // `limits.cpu` → /pods. Undefined for a name that counts nothing.
-import { areEvents } from "../../api/objects/quota/usage.ts";
-
-const PLAIN = new Set([
-  "pods",
-  "services",
-  "configmaps",
-  "secrets",
-  "replicationcontrollers",
-  "resourcequotas",
-  "persistentvolumeclaims",
-]);
+import { areEvents, PLAIN_COUNTS } from "../../api/objects/quota/usage.ts";
 
 export function countedResource(name: string): string | undefined {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
   if (counted && areEvents(counted[2] ?? "", counted[1] ?? ""))
     return undefined;
   if (counted) return `${counted[2] ?? ""}/${counted[1]}`;
-  if (PLAIN.has(name)) return `/${name}`;
+  if (PLAIN_COUNTS.has(name)) return `/${name}`;
   if (name.startsWith("services.")) return "/services";
   if (
     name === "requests.storage" ||

@@ -20,7 +20,7 @@ export const areEvents = (group: string, resource: string): boolean =>
 export type Usage = Record<string, string>;
 
 /** Counted by their plain names, beside `count/<resource>`. */
-const PLAIN_COUNTS = new Set([
+export const PLAIN_COUNTS: ReadonlySet<string> = new Set([
   "pods",
   "services",
   "configmaps",
