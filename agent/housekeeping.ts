@@ -2,6 +2,8 @@
 // sources are complete; a pod with a worker or anything in the runtime is never touched.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
+import { gauge } from "../api/metrics/counted.ts";
+import type { Family } from "../api/metrics/family.ts";
 import type { Tracer } from "../api/tracing/tracer.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
@@ -34,6 +36,8 @@ export class Housekeeping {
   #containersTimer: Timer | undefined;
   #stopped = false;
   #sweeping = false;
+  /** Pods whose rests the last sweep removed, and those it could not. */
+  #swept = { cleaned: 0, failed: 0 };
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
@@ -104,20 +108,49 @@ export class Housekeeping {
   }
 
   async #sweep(): Promise<void> {
-    const { hostFiles, volumes, cgroups, isKnown, logger } = this.#options;
+    const { hostFiles, volumes, isKnown, logger } = this.#options;
     await volumes.releaseOthers(isKnown);
     const uids = new Set([
       ...(await hostFiles.uids()),
       ...(await volumes.uids()),
     ]);
+    const swept = { cleaned: 0, failed: 0 };
     for (const uid of uids) {
       if (isKnown(uid) || this.#stopped) continue;
       logger.info({ uid }, "removing what a pod left behind");
-      await volumes.unmount(uid);
-      await cgroups.removePod(uid);
-      await hostFiles.removeLogs(uid);
-      // Last: it is the record by which the rest is found.
-      await hostFiles.removePodDirectory(uid);
+      try {
+        await this.#removeRests(uid);
+        swept.cleaned++;
+      } catch (error) {
+        // A volume that can't be unmounted keeps the rests of no other pod.
+        logger.warn({ err: error, uid }, "can't remove what a pod left behind");
+        swept.failed++;
+      }
     }
+    this.#swept = swept;
+  }
+
+  async #removeRests(uid: string): Promise<void> {
+    const { hostFiles, volumes, cgroups } = this.#options;
+    await volumes.unmount(uid);
+    await cgroups.removePod(uid);
+    await hostFiles.removeLogs(uid);
+    // Last: it is the record by which the rest is found.
+    await hostFiles.removePodDirectory(uid);
+  }
+
+  families(): Family[] {
+    return [
+      gauge(
+        "kubelet_orphan_pod_cleaned_volumes",
+        "Pods of no source whose volumes the last sweep removed.",
+        this.#swept.cleaned,
+      ),
+      gauge(
+        "kubelet_orphan_pod_cleaned_volumes_errors",
+        "Pods of no source whose volumes the last sweep could not remove.",
+        this.#swept.failed,
+      ),
+    ];
   }
 }

@@ -90,6 +90,7 @@ export function wireUpkeep(
     containers,
     isKnown: (uid) => workers.has(uid) || runtimePods.uids().includes(uid),
   });
+  parts.metrics.add(() => housekeeping.families());
   parts.changes.onEvery(() => rotation.soon());
   return { allocatable, pressure, housekeeping, rotation };
 }
