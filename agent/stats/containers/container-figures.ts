@@ -95,16 +95,31 @@ async function podFigures(
   const { mount, clock, cgroups } = options;
   const path = cgroups.podPath({ metadata, spec, ...rest });
   const names = namesById(running);
+  const children = await cgroupChildren(mount, path);
+  const containers = await Promise.all(
+    children.flatMap((child) => {
+      const named = names.get(containerOf(child));
+      if (!named) return [];
+      const id = join(path, child);
+      return [cgroupProcesses(mount, id).then((pids) => ({ id, named, pids }))];
+    }),
+  );
+  // Where nothing runs in the sandbox itself (CRI-O), its network is that of its containers.
+  const connected = [...containers]
+    .sort((a, b) => a.named.container.localeCompare(b.named.container))
+    .flatMap(({ pids }) => pids)[0];
   const read = async (
     id: string,
     named: Named,
+    pids: readonly number[] = [],
   ): Promise<ContainerFigures[]> => {
     const figures = await readCgroupFigures(mount, id);
     if (!figures) return [];
-    const pids = named.image === "" ? [] : await cgroupProcesses(mount, id);
     const interfaces =
-      named.container === "" && !spec.hostNetwork && pids[0] !== undefined
-        ? await interfacesOf(pids[0])
+      named.image === sandboxImageName &&
+      !spec.hostNetwork &&
+      connected !== undefined
+        ? await interfacesOf(connected)
         : undefined;
     return [
       {
@@ -119,16 +134,20 @@ async function podFigures(
       },
     ];
   };
-  const children = await cgroupChildren(mount, path);
   const found = await Promise.all([
     read(path, pod),
-    ...children.flatMap((child) => {
-      // The runtime names a container's cgroup by its id, the driver of systemd in a scope's name.
-      const named = names.get(/[0-9a-f]{64}/.exec(child)?.[0] ?? child);
-      return named ? [read(join(path, child), named)] : [];
-    }),
+    ...containers.map(({ id, named, pids }) => read(id, named, pids)),
   ]);
   return found.flat();
+}
+
+/**
+ * The id in the name of a container's cgroup; the driver of systemd and some runtimes put words around it. CRI-O's monitors
+ * (crio-conmon-ID) are none of the container's.
+ */
+function containerOf(child: string): string {
+  if (child.startsWith("crio-conmon-")) return "";
+  return /[0-9a-f]{64}/.exec(child)?.[0] ?? child;
 }
 
 function namesById(

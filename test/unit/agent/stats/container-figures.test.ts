@@ -10,6 +10,7 @@ import {
   interfacesOf,
   parseInterfaces,
 } from "../../../../agent/stats/containers/devices.ts";
+import type { ContainerFigures } from "../../../../api/contracts.ts";
 import { systemClock } from "../../../../api/clock.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { RuntimePod } from "../../../../agent/pods/runtime/runtime-pods.ts";
@@ -250,29 +251,7 @@ test("a pod's cgroup, its sandbox and its containers, by either driver's names",
     // A cgroup that the runtime has not told of.
     ...version1(`/pods/podu/${"c".repeat(64)}`),
   });
-  const pod: Pod = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "p", namespace: "n", uid: "u" },
-    spec: { containers: [{ name: "c", image: "i" }] },
-  };
-  const running = {
-    uid: "u",
-    name: "p",
-    namespace: "n",
-    sandboxes: [{ id: sandbox, createdAtMs: 1000 }],
-    containers: [
-      { id: container, name: "c", image: "web:1", startedAtMs: 2000 },
-    ],
-  } as unknown as RuntimePod;
-  const figures = await containerFigures({
-    mount,
-    rootDirectory: mount,
-    pods: () => [pod],
-    runtimePods: () => [running],
-    cgroups: { podPath: () => "/pods/podu" },
-    clock: systemClock,
-  });
+  const figures = await figuresOfPod(sandbox, container);
   expect(
     figures.map(
       ({ id, name, image, container, pod, namespace, cpuSeconds }) => [
@@ -300,3 +279,58 @@ test("a pod's cgroup, its sandbox and its containers, by either driver's names",
   expect(figures[0]!.filesystems?.[0]?.limitBytes).toBeGreaterThan(0);
   expect(figures[3]!.startedAtMs).toBe(2000);
 });
+
+test("CRI-O: the network of a sandbox in which nothing runs is its container's, and monitors are none of the container's", async () => {
+  const sandbox = "a".repeat(64);
+  const container = "b".repeat(64);
+  const procs = (child: string): string =>
+    `memory/pods/podu/crio-${child}/cgroup.procs`;
+  await write({
+    ...version1("/pods/podu"),
+    ...version1(`/pods/podu/crio-${sandbox}`),
+    [procs(sandbox)]: "",
+    ...version1(`/pods/podu/crio-${container}`),
+    [procs(container)]: `${process.pid}\n`,
+    ...version1(`/pods/podu/crio-conmon-${container}`),
+    // Of the machine's network: what is read there must not be the pod's.
+    [procs(`conmon-${container}`)]: "1\n",
+  });
+  const figures = (await figuresOfPod(sandbox, container)).slice(1);
+  expect(
+    figures.map(({ id, interfaces }) => [id, interfaces !== undefined]),
+  ).toEqual([
+    ["/pods/podu", false],
+    [`/pods/podu/crio-${sandbox}`, true],
+    [`/pods/podu/crio-${container}`, false],
+  ]);
+});
+
+/** Of a pod `u` whose cgroup is /pods/podu. */
+async function figuresOfPod(
+  sandbox: string,
+  container: string,
+): Promise<ContainerFigures[]> {
+  const pod: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "n", uid: "u" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const running = {
+    uid: "u",
+    name: "p",
+    namespace: "n",
+    sandboxes: [{ id: sandbox, createdAtMs: 1000 }],
+    containers: [
+      { id: container, name: "c", image: "web:1", startedAtMs: 2000 },
+    ],
+  } as unknown as RuntimePod;
+  return await containerFigures({
+    mount,
+    rootDirectory: mount,
+    pods: () => [pod],
+    runtimePods: () => [running],
+    cgroups: { podPath: () => "/pods/podu" },
+    clock: systemClock,
+  });
+}
