@@ -12,9 +12,18 @@ const levelNames: Readonly<Record<number, string>> = {
 };
 
 interface LogError {
+  type?: string;
   message?: string;
   stack?: string;
 }
+
+/** What the engine throws: a fault of this program, whose place is needed to find it. */
+const faults = new Set([
+  ...["TypeError", "RangeError", "ReferenceError", "SyntaxError"],
+  "AssertionError",
+]);
+const errorLevel = 50;
+const maxCauses = 8;
 
 const maxTextLength = 4096;
 const maxErrorLength = 16_384;
@@ -39,24 +48,42 @@ function plain(text: string): string {
   );
 }
 
+/** The error's text and those of its causes that say more. */
+function messageOf(error: Error): string {
+  let text = error.message;
+  let { cause } = error;
+  for (let n = 0; n < maxCauses && cause instanceof Error; n++) {
+    // gRPC's errors begin with their code: what follows is mostly what the outer one says already.
+    const further = cause.message.replace(/^\d+ [A-Z_]+: /, "");
+    if (!text.includes(further)) text += `: ${further}`;
+    ({ cause } = cause);
+  }
+  return text;
+}
+
 /** As pino's, but its texts, those of its causes in its stack among them, have an end. */
 export function describedError(error: Error): object {
   const described = pino.stdSerializers.err(error) as unknown as object;
   if (!(error instanceof Error)) return described;
   return Object.fromEntries(
-    Object.entries(described).map(([name, value]: [string, unknown]) => [
-      name,
-      typeof value === "string"
-        ? bounded(value, maxErrorLength)
-        : typeof value === "object" &&
-            (JSON.stringify(value)?.length ?? 0) > maxErrorLength
-          ? "…"
-          : value,
-    ]),
+    Object.entries({ ...described, message: messageOf(error) }).map(
+      ([name, value]: [string, unknown]) => [
+        name,
+        typeof value === "string"
+          ? bounded(value, maxErrorLength)
+          : typeof value === "object" &&
+              (JSON.stringify(value)?.length ?? 0) > maxErrorLength
+            ? "…"
+            : value,
+      ],
+    ),
   );
 }
 
-/** `2006-01-02T15:04:05.000Z info  agent: pod started pod=default/web` */
+/**
+ * `2006-01-02T15:04:05.000Z info  agent: pod started pod=default/web`. An error that came with a warning is a field of it: what
+ * others refuse or lack happens again and again. Errors above, and faults of this program, are shown with their stack.
+ */
 export function textLine(record: string): string {
   let parsed: Record<string, unknown>;
   try {
@@ -72,8 +99,12 @@ export function textLine(record: string): string {
     err,
     pid: _pid,
     hostname: _hostname,
-    ...fields
+    ...rest
   } = parsed;
+  const { type, message, stack } = (err ?? {}) as LogError;
+  const short = message ?? JSON.stringify(err);
+  const isShort = Number(level) < errorLevel && !faults.has(type ?? "");
+  const fields = err && isShort ? { ...rest, error: short } : rest;
   const when =
     typeof time === "number" ? new Date(time).toISOString() : String(time);
   let line = `${when} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${part ? `${String(part)}: ` : ""}${plain(bounded(String(msg ?? ""), maxTextLength))}`;
@@ -84,9 +115,7 @@ export function textLine(record: string): string {
     );
     line += ` ${name}=${plain(/[\s"=]/.test(text) && typeof value === "string" ? JSON.stringify(text) : text)}`;
   }
-  if (err) {
-    const { stack, message } = err as LogError;
-    line += `\n  ${(stack ?? message ?? JSON.stringify(err)).split("\n").map(plain).join("\n  ")}`;
-  }
+  if (err && !isShort)
+    line += `\n  ${(stack ?? short).split("\n").map(plain).join("\n  ")}`;
   return `${line}\n`;
 }
