@@ -30,6 +30,8 @@ export class PodWorkers {
   readonly #early = new Map<string, Pod>();
   #state: "closed" | "open" | "stopped" = "closed";
   readonly #onGone: ((pod: Pod) => void)[] = [];
+  /** Pods that no source has and that were ended. A runtime may keep one for good whose records it has lost. */
+  readonly #orphans = new Set<string>();
 
   readonly #turns = new LoopTurns();
 
@@ -231,7 +233,10 @@ export class PodWorkers {
    */
   endOrphans(isComplete: (source: string) => boolean): void {
     if (!this.isOpen) return;
-    for (const uid of this.#context.runtimePods.uids()) {
+    const uids = this.#context.runtimePods.uids();
+    for (const uid of this.#orphans)
+      if (!uids.includes(uid)) this.#orphans.delete(uid);
+    for (const uid of uids) {
       if (this.#workers.has(uid)) continue;
       const found = this.#context.runtimePods.get(uid);
       if (!found) continue;
@@ -244,11 +249,7 @@ export class PodWorkers {
             !isComplete(podSource(pod))
           )
             return;
-          this.#context.logger.info(
-            { pod: pod.metadata.name, namespace: pod.metadata.namespace, uid },
-            "ending a pod that no source has",
-          );
-          this.#context.metrics?.orphaned();
+          this.#noteOrphan(uid, pod);
           this.#add(pod, false).remove();
         })
         .catch((error: unknown) =>
@@ -258,6 +259,17 @@ export class PodWorkers {
           ),
         );
     }
+  }
+
+  /** Once for each pod, however often it has to be ended. */
+  #noteOrphan(uid: string, { metadata }: Pod): void {
+    if (this.#orphans.has(uid)) return;
+    this.#orphans.add(uid);
+    this.#context.logger.info(
+      { pod: metadata.name, namespace: metadata.namespace, uid },
+      "ending a pod that no source has",
+    );
+    this.#context.metrics?.orphaned();
   }
 
   async #reconstructed(uid: string): Promise<Pod | undefined> {

@@ -1,5 +1,6 @@
 // A node with pod workers over a fake runtime, for tests of what becomes of pods there.
 import type { Pod, PodStatus } from "../../../api/types/core-v1.ts";
+import type { PodMetrics } from "../../../agent/metrics/pod-metrics.ts";
 import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
 import { turns, type Fate } from "../../robustness/mount.ts";
 import {
@@ -21,6 +22,8 @@ export interface Stage {
   workers: PodWorkers;
   /** Workers of the next agent, which are not open yet: `workers` must have been stopped. */
   nextWorkers(): PodWorkers;
+  /** Reads what the runtime has. */
+  relist(): Promise<void>;
   clock: FakeClock;
   statuses: Map<string, PodStatus>;
   finished: string[];
@@ -39,6 +42,7 @@ export async function workerStage(
     events?: FakeContextOptions["events"];
     lastMessage?: string;
     users?: FakeContextOptions["users"];
+    metrics?: PodMetrics;
     /** What the API server has goes nowhere. */
     withoutApi?: boolean;
   } = {},
@@ -59,7 +63,7 @@ export async function workerStage(
     ended: never,
     end: () => undefined,
   });
-  const context = fakeContext({
+  const made = fakeContext({
     runtime: fakeRuntime(node, act, never),
     clock,
     directory,
@@ -74,6 +78,8 @@ export async function workerStage(
     ...(options.users ? { users: options.users } : {}),
     ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
   });
+  const { metrics } = options;
+  const context = metrics ? { ...made, metrics } : made;
   let workers = new PodWorkers(context);
   await context.runtimePods.start();
   workers.open();
@@ -82,6 +88,7 @@ export async function workerStage(
     host,
     workers,
     nextWorkers: () => (workers = new PodWorkers(context)),
+    relist: () => context.runtimePods.relist(),
     clock,
     statuses,
     finished,
