@@ -93,7 +93,7 @@ export async function startPod(
   await makeDirectories(context, run.pod());
   const volumes = mountVolumes(context, run.pod());
   volumes.catch(() => undefined);
-  const cgroup = await context.cgroups.createPod(run.pod());
+  const cgroup = await makeCgroup(context, run.pod());
   const config = await configureSandbox(context, plan, run.pod(), cgroup);
   if (plan.createSandbox) await prepareClaims(context, run.pod());
   const sandbox = plan.createSandbox
@@ -146,6 +146,24 @@ async function makeDirectories(
       "Warning",
       "Failed",
       `error making pod data directories: ${(error as Error).message}`,
+    );
+    throw error;
+  }
+}
+
+/** Where the cgroup, or one of its limits, can't be set, nothing of the pod is started: the event says why. */
+async function makeCgroup(
+  { cgroups, events }: PodStartContext,
+  pod: Pod,
+): Promise<string> {
+  try {
+    return await cgroups.createPod(pod);
+  } catch (error) {
+    events.pod(
+      pod,
+      "Warning",
+      "FailedCreatePodContainer",
+      `unable to ensure pod container exists: ${(error as Error).message}`,
     );
     throw error;
   }

@@ -135,6 +135,51 @@ test("a refused pod has failed, and nothing of it is made", async () => {
   expect(on.host.left()).toEqual([]);
 });
 
+test("a pod whose cgroup can't be made says why, and starts once it can", async () => {
+  const events: string[] = [];
+  let refused = true;
+  const on = await stage({
+    fate: (call) =>
+      refused && call === "cgroups.createPod"
+        ? { kind: "fails", code: "unavailable" }
+        : { kind: "works" },
+    events: (reason, message) => void events.push(`${reason}: ${message}`),
+  });
+  on.workers.set(pod());
+  await on.until("it is tried again", () => events.length > 1);
+  expect(new Set(events)).toEqual(
+    new Set([
+      "FailedCreatePodContainer: unable to ensure pod container exists: cgroups.createPod was not answered",
+    ]),
+  );
+  expect(on.node.sandboxes.size + on.node.containers.size).toBe(0);
+  refused = false;
+  await on.until("the app runs", () => on.running().length === 1);
+  refused = true;
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(on.host.left()).toEqual([]);
+});
+
+test("a pod whose cgroup can't be made leaves nothing when it is deleted", async () => {
+  const on = await stage({
+    fate: (call) =>
+      call === "cgroups.createPod"
+        ? { kind: "fails", code: "unavailable" }
+        : { kind: "works" },
+  });
+  on.workers.set(pod());
+  await on.until("its volumes are there", () => on.host.volumes.size === 1);
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  on.workers.remove("u");
+  await on.until("it is gone", () => !on.workers.has("u"));
+  expect(on.host.left()).toEqual([]);
+  expect(on.broken).toEqual([]);
+});
+
 test("hundreds of pods that come at once are admitted in order, in several turns of the event loop", async () => {
   const byTurn = [0];
   const asked: string[] = [];
