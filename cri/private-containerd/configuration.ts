@@ -32,6 +32,12 @@ const disabledPlugins = [
   "io.containerd.tracing.processor.v1.otlp",
 ];
 
+/**
+ * How long containerd waits for a shim's answer about a task. At the end of its own two seconds, which a busy machine
+ * takes, it goes on with process 0: a container that is made then wants namespaces in /proc/0 and can't start.
+ */
+const taskStateTimeout = "10s";
+
 function quoted(text: string): string {
   return JSON.stringify(text);
 }
@@ -63,6 +69,9 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
 
 [ttrpc]
   address = ${quoted(options.ttrpcSocket)}
+
+[timeouts]
+  "io.containerd.timeout.task.state" = "${taskStateTimeout}"
 
 [plugins."io.containerd.internal.v1.opt"]
   path = ${quoted(options.pluginDirectory)}
