@@ -26,11 +26,26 @@ const maxDepth = 32;
 
 /** A codec over the given tables; a later table may refer to messages of an earlier one. */
 export function createWireCodec(...tables: readonly WireTable[]): WireCodec {
+  return codecOf(tables, Infinity);
+}
+
+/**
+ * As createWireCodec, for peers that are not trusted. A message of 4 MiB can have two million empty fields, which take
+ * seconds to decode: one of more than maxFields (with those of its nested messages, and unknown ones) is refused.
+ */
+export function createBoundedWireCodec(
+  maxFields: number,
+  ...tables: readonly WireTable[]
+): WireCodec {
+  return codecOf(tables, maxFields);
+}
+
+function codecOf(tables: readonly WireTable[], maxFields: number): WireCodec {
   const messages = new Map<string, Message>();
   for (const table of tables)
     for (const [name, rows] of Object.entries(table))
       messages.set(name, { rows, byNumber: undefined });
-  return new TableCodec(messages);
+  return new TableCodec(messages, maxFields);
 }
 
 interface Message {
@@ -48,9 +63,13 @@ function tagOf(number: number, wireType: number): number {
 
 class TableCodec implements WireCodec {
   readonly #messages: ReadonlyMap<string, Message>;
+  readonly #maxFields: number;
+  /** Of the message that is being decoded: how many more fields it may have. */
+  #fieldsLeft = 0;
 
-  constructor(messages: ReadonlyMap<string, Message>) {
+  constructor(messages: ReadonlyMap<string, Message>, maxFields: number) {
     this.#messages = messages;
+    this.#maxFields = maxFields;
   }
 
   encode(message: string, value: object): Buffer {
@@ -60,6 +79,7 @@ class TableCodec implements WireCodec {
   }
 
   decode(message: string, bytes: Uint8Array): WireObject {
+    this.#fieldsLeft = this.#maxFields;
     const reader = Reader.create(bytes);
     return this.#readMessage(reader, message, reader.len, 0);
   }
@@ -144,6 +164,7 @@ class TableCodec implements WireCodec {
     message.byNumber ??= new Map(message.rows.map((row) => [row[1], row]));
     const value = emptyMessage(message.rows);
     while (reader.pos < end) {
+      this.#countField();
       const tag = reader.uint32();
       const row = message.byNumber.get(tag >>> 3);
       if (row === undefined) reader.skipType(tag & 7);
@@ -176,7 +197,7 @@ class TableCodec implements WireCodec {
         scalar.wireType !== lengthDelimited &&
         wireType === lengthDelimited
       )
-        readPacked(reader, scalar, items);
+        this.#readPacked(reader, scalar, items);
       else items.push(this.#readValue(reader, type, depth));
     } else value[field] = this.#readValue(reader, type, depth);
   }
@@ -202,12 +223,26 @@ class TableCodec implements WireCodec {
     let key = "";
     let value = scalars.get(type)?.absent();
     while (reader.pos < end) {
+      this.#countField();
       const tag = reader.uint32();
       if (tag >>> 3 === 1) key = reader.string();
       else if (tag >>> 3 === 2) value = this.#readValue(reader, type, depth);
       else reader.skipType(tag & 7);
     }
     return [key, value];
+  }
+
+  #readPacked(reader: Reader, scalar: Scalar, items: unknown[]): void {
+    const end = reader.uint32() + reader.pos;
+    while (reader.pos < end) {
+      this.#countField();
+      items.push(scalar.read(reader));
+    }
+  }
+
+  #countField(): void {
+    if (--this.#fieldsLeft < 0)
+      throw new RangeError(`message has more than ${this.#maxFields} fields`);
   }
 }
 
@@ -220,9 +255,4 @@ function emptyMessage(rows: readonly FieldRow[]): WireObject {
     else if (scalar) value[field] = scalar.absent();
   }
   return value;
-}
-
-function readPacked(reader: Reader, scalar: Scalar, items: unknown[]): void {
-  const end = reader.uint32() + reader.pos;
-  while (reader.pos < end) items.push(scalar.read(reader));
 }

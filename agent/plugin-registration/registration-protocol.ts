@@ -1,6 +1,6 @@
 // The service by which a plug-in introduces itself (pluginregistration v1): who it is, and whether it was taken.
 import { GrpcChannel, loadGrpc, type GrpcMethod } from "../../grpc/channel.ts";
-import { createWireCodec, type WireTable } from "../../grpc/wire.ts";
+import { createBoundedWireCodec, type WireTable } from "../../grpc/wire.ts";
 
 export const registrationMessages: WireTable = {
   InfoRequest: [],
@@ -37,7 +37,9 @@ export interface PluginInfo {
   supported_versions: string[];
 }
 
-const codec = createWireCodec(registrationMessages);
+/** Four of its own and as many versions as are taken; more is refused before it is decoded. */
+const maxFields = 1024;
+const codec = createBoundedWireCodec(maxFields, registrationMessages);
 
 /** The reference's times. */
 const dialTimeoutMs = 10_000;

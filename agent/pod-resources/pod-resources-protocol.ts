@@ -1,9 +1,12 @@
 // The pod resources API (podresources v1): which container has which devices, CPUs, memory and claims. Monitors of devices
 // ask it. Older ones ask v1alpha1, whose only method answers a part of the same messages.
 import type { GrpcMethod } from "../../grpc/channel.ts";
-import { createWireCodec } from "../../grpc/wire.ts";
+import { createBoundedWireCodec } from "../../grpc/wire.ts";
 
-export const podResourcesCodec = createWireCodec({
+/** Of one message that is read: requests have two. */
+const maxFields = 4096;
+
+export const podResourcesCodec = createBoundedWireCodec(maxFields, {
   AllocatableResourcesRequest: [],
   AllocatableResourcesResponse: [
     ["devices", 1, "ContainerDevices", 1],

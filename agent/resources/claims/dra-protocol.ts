@@ -1,13 +1,16 @@
 // The services of DRA drivers that the agent calls: DRAPlugin of v1beta1, and Node of v1alpha4 with the same messages, which
 // drivers made for Kubernetes 1.31 have alone. Claims are prepared before a pod starts, and unprepared after it ended.
 import type { GrpcMethod } from "../../../grpc/channel.ts";
-import { createWireCodec } from "../../../grpc/wire.ts";
+import { createBoundedWireCodec } from "../../../grpc/wire.ts";
 
 /** How a driver names the services among its versions. */
 export const draService = "v1beta1.DRAPlugin";
 const draAlphaService = "v1alpha3.NodeService";
 
-export const draCodec = createWireCodec({
+/** Of one answer: as many devices as are taken (1,024), with several requests and names each. */
+const maxFields = 16_384;
+
+export const draCodec = createBoundedWireCodec(maxFields, {
   Claim: [
     ["namespace", 1, "string", 0],
     ["uid", 2, "string", 0],

@@ -1,6 +1,6 @@
 // The services of device plug-ins (v1beta1): Registration, which the agent serves, and DevicePlugin, which it calls.
 import type { GrpcMethod } from "../../../grpc/channel.ts";
-import { createWireCodec, type WireTable } from "../../../grpc/wire.ts";
+import { createBoundedWireCodec, type WireTable } from "../../../grpc/wire.ts";
 
 export const supportedVersion = "v1beta1";
 
@@ -63,7 +63,10 @@ const messages: WireTable = {
   ],
 };
 
-export const devicePluginCodec = createWireCodec(messages);
+/** Of one message: as many devices as are taken (10,000), each with two NUMA nodes, and some room. */
+const maxFields = 100_000;
+
+export const devicePluginCodec = createBoundedWireCodec(maxFields, messages);
 
 const method = (
   name: string,

@@ -8,7 +8,7 @@ import {
   loadGrpc,
   type GrpcMethod,
 } from "../../../grpc/channel.ts";
-import { createWireCodec } from "../../../grpc/wire.ts";
+import { createBoundedWireCodec } from "../../../grpc/wire.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
 import {
   csiMessages,
@@ -24,7 +24,9 @@ import {
 const callTimeoutMs = 120_000;
 const statsTimeoutMs = 10_000;
 
-const codec = createWireCodec(csiMessages);
+/** Of one answer; the largest, with all topology segments that are taken, has some two hundred. */
+const maxFields = 4096;
+const codec = createBoundedWireCodec(maxFields, csiMessages);
 
 /** A driver's refusal, as events show it. */
 export class CsiCallError extends Error {

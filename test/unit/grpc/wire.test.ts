@@ -1,6 +1,10 @@
 // Protobuf by table: known bytes, defaults, maps, packed lists, unknown fields, and bytes nobody should send.
 import * as protobuf from "protobufjs";
-import { createWireCodec, type WireTable } from "../../../grpc/wire.ts";
+import {
+  createBoundedWireCodec,
+  createWireCodec,
+  type WireTable,
+} from "../../../grpc/wire.ts";
 import criTable from "../../../cri/containerd/cri-v1.json";
 import { containerdMessages } from "../../../cri/containerd/services.ts";
 import { etcdMessages } from "../../../storage/etcd/messages.ts";
@@ -80,6 +84,30 @@ test.each(["0a05", "0aff", "2aff01", "ff", "3a7f0a", "0a80808080808080808080"])(
     expect(() => codec.decode("M", Buffer.from(hex, "hex"))).toThrow();
   },
 );
+
+test.each([
+  ["empty messages of a list", "3200"],
+  ["entries of a map", "3a00"],
+  ["empty texts", "0a00"],
+  ["unknown fields", "7800"],
+])("an untrusted peer's million %s are refused", (_what, hex) => {
+  const bounded = createBoundedWireCodec(1000, table);
+  const field = Buffer.from(hex, "hex");
+  expect(() =>
+    bounded.decode("M", Buffer.alloc(field.length * 1_000_000, field)),
+  ).toThrow("message has more than 1000 fields");
+});
+
+test("the bound of an untrusted peer's message counts what is nested and packed, for each message anew", () => {
+  const bounded = createBoundedWireCodec(6, table);
+  const fits = Buffer.from("32020801" + "220301ac02", "hex");
+  const packed = Buffer.from("2207" + "01".repeat(7), "hex");
+  const nested = Buffer.from("320c" + "0801".repeat(6), "hex");
+  for (let times = 0; times < 3; times++)
+    expect(bounded.decode("M", fits)["numbers"]).toEqual([1, 300]);
+  expect(() => bounded.decode("M", packed)).toThrow("more than 6 fields");
+  expect(() => bounded.decode("M", nested)).toThrow("more than 6 fields");
+});
 
 test("every message of the committed tables is complete", () => {
   const all = {
