@@ -136,7 +136,7 @@ export class CsiNodeObject {
     const { client, nodeName } = this.#options;
     const { metadata } = await client.resource(nodes).get(nodeName);
     for (const [key, value] of Object.entries(segments)) {
-      const known = metadata.labels?.[key];
+      const known = labelOf(metadata, key);
       if (known !== undefined && known !== value)
         throw new Error(
           `detected topology value collision: driver reported "${key}":"${value}" but existing label is "${key}":"${known}"`,
@@ -148,7 +148,7 @@ export class CsiNodeObject {
     const text = Object.keys(ids).length > 0 ? JSON.stringify(ids) : null;
     const known = metadata.annotations?.[nodeIdAnnotation] ?? null;
     const isLabelled = Object.keys(segments).every(
-      (key) => metadata.labels?.[key] !== undefined,
+      (key) => labelOf(metadata, key) !== undefined,
     );
     if (text === known && isLabelled) return;
     await client.resource(nodes).patch(nodeName, undefined, {
@@ -161,6 +161,14 @@ export class CsiNodeObject {
       },
     });
   }
+}
+
+/** Drivers may name a label `constructor`. */
+function labelOf(
+  { labels = {} }: Node["metadata"],
+  key: string,
+): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 function nodeIds({ metadata }: Pick<Node, "metadata">): Record<string, string> {

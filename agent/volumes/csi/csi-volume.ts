@@ -196,19 +196,28 @@ export function usageOf({
   const inodes = usage.find(({ unit }) => unit === usageUnit.inodes);
   return {
     ...(bytes
-      ? {
+      ? unsigned({
           availableBytes: bytes.available,
           capacityBytes: bytes.total,
           usedBytes: bytes.used,
-        }
+        })
       : {}),
     ...(inodes
-      ? {
+      ? unsigned({
           inodesFree: inodes.available,
           inodes: inodes.total,
           inodesUsed: inodes.used,
-        }
+        })
       : {}),
     ...(condition ? { abnormal: condition.abnormal } : {}),
   };
+}
+
+/** Readers of statistics take the numbers as unsigned, and fail on all of them for a negative one: it is left out. */
+function unsigned<K extends string>(
+  amounts: Readonly<Record<K, number>>,
+): Partial<Record<K, number>> {
+  return Object.fromEntries(
+    Object.entries<number>(amounts).filter(([, amount]) => amount >= 0),
+  ) as Partial<Record<K, number>>;
 }

@@ -85,6 +85,17 @@ test("staged once, published for each pod, unstaged after the last", async () =>
   );
 });
 
+test("a driver may name a label as what every object inherits", async () => {
+  await node.registered({
+    info: { accessible_topology: { segments: { constructor: "z" } } },
+  });
+  const { metadata } = await node.agent.client.resource(nodes).get("n1");
+  expect(Object.entries(metadata.labels ?? {})).toContainEqual([
+    "constructor",
+    "z",
+  ]);
+});
+
 test.each([
   [
     "an id without end",
