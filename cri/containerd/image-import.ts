@@ -1,5 +1,5 @@
 // Puts an image archive into containerd through its content and images services: blobs streamed in 1 MiB messages with
-// their digests checked by containerd, then the names. A lease keeps the garbage collector off until the names exist.
+// their digests checked by containerd, as long as there is room for them, then the names. A lease keeps the garbage collector off until the names exist.
 // Layers are unpacked by the runtime at the first container. Blobs that are already there are not sent again.
 import { grpcCodes } from "../../grpc/channel.ts";
 import { once } from "node:events";
@@ -11,6 +11,7 @@ import {
   type ArchiveBlob,
   type ArchiveDescriptor,
 } from "../images/image-archive.ts";
+import { roomIn } from "../images/disk-room.ts";
 import { containerdMethods } from "./services.ts";
 import { RuntimeError } from "../runtime.ts";
 
@@ -46,6 +47,29 @@ async function* chunksOf(
   }
 }
 
+/** Where the runtime keeps images; undefined where it does not say. */
+async function imageDirectory(
+  connection: Connection,
+): Promise<string | undefined> {
+  const { image_filesystems: found } = await connection.call("ImageFsInfo", {});
+  return found[0]?.fs_id?.mountpoint || undefined;
+}
+
+/** Rejects when the blob would leave less than a sixth of the file system free. */
+async function checkRoom(
+  directory: string | undefined,
+  { digest, size }: ArchiveBlob,
+): Promise<void> {
+  if (directory === undefined) return;
+  // A runtime in a mount namespace of its own names a directory that is not there.
+  const room = await roomIn(directory).catch(() => Infinity);
+  if (size > room)
+    throw new RuntimeError(
+      "invalid",
+      `no room for ${digest} of ${size} bytes in ${directory}, where a sixth stays free`,
+    );
+}
+
 /**
  * Opening a write is also how a blob that is there already is put under the lease: a mere look at it would leave it to the
  * garbage collector.
@@ -54,7 +78,7 @@ async function writeBlob(
   connection: Connection,
   file: FileHandle,
   blob: ArchiveBlob,
-  lease: string,
+  { lease, directory }: { lease: string; directory: string | undefined },
 ): Promise<void> {
   const ref = `${lease}-${blob.digest}`;
   const common = { ref, total: blob.size, expected: blob.digest };
@@ -75,6 +99,7 @@ async function writeBlob(
   try {
     stream.write({ action: writeActions.stat, ...common });
     await Promise.race([answered, ended]);
+    if (failure === undefined) await checkRoom(directory, blob);
     let offset = 0;
     if (failure === undefined)
       for await (const data of chunksOf(file, blob)) {
@@ -212,8 +237,9 @@ export async function importImageArchive(
         );
       });
     try {
+      const directory = await imageDirectory(connection);
       for (const blob of archive.blobs)
-        await writeBlob(connection, archive.file, blob, lease);
+        await writeBlob(connection, archive.file, blob, { lease, directory });
       for (const { name, target } of archive.images)
         await nameImage(connection, name, target, options.pinned);
       const names = [...new Set(archive.images.map(({ name }) => name))];

@@ -31,7 +31,14 @@ interface ImageArchive {
 
 /** Manifests and indexes larger than this are refused, as the reference does. */
 const maxManifestBytes = 8 * 1024 * 1024;
+/** Of one archive in all: they are parsed in one turn each, and stay in memory until they are stored. */
+const maxManifestsBytes = 8 * maxManifestBytes;
 const maxIndexDepth = 4;
+/** Of an image, and of all images of a docker archive. */
+const maxLayers = 1000;
+const maxDockerLayers = 20_000;
+const maxNames = 10_000;
+const configLabel = "containerd.io/gc.ref.content.config";
 const chunkBytes = 1024 * 1024;
 
 interface Manifest {
@@ -47,15 +54,48 @@ type DockerManifest = {
   Layers: string[];
 }[];
 
-async function readMember(
-  file: FileHandle,
-  member: TarMember,
-): Promise<Buffer> {
-  if (member.sizeBytes > maxManifestBytes)
-    throw new Error(`${member.name} in the archive is too large`);
-  const bytes = Buffer.alloc(member.sizeBytes);
-  await file.read(bytes, 0, member.sizeBytes, member.offset);
-  return bytes;
+/** An archive's file and where its members lie. */
+class Members {
+  readonly #digests = new Map<
+    TarMember,
+    Promise<{ digest: string; gzip: boolean }>
+  >();
+  #bytesLeft = maxManifestsBytes;
+
+  constructor(
+    private readonly file: FileHandle,
+    private readonly index: TarIndex,
+  ) {}
+
+  find(name: string): TarMember | undefined {
+    return this.index.find(name);
+  }
+
+  blob(digest: string): TarMember | undefined {
+    return this.find(`blobs/sha256/${digest.slice(7)}`);
+  }
+
+  /** All of a manifest, an index or a configuration. */
+  async read({ name, offset, sizeBytes }: TarMember): Promise<Buffer> {
+    if (sizeBytes > maxManifestBytes)
+      throw new Error(`${name} in the archive is too large`);
+    this.#bytesLeft -= sizeBytes;
+    if (this.#bytesLeft < 0)
+      throw new Error("the manifests in the archive are too large in all");
+    const bytes = Buffer.alloc(sizeBytes);
+    await this.file.read(bytes, 0, sizeBytes, offset);
+    return bytes;
+  }
+
+  /** Read once, however many images have it as a layer. */
+  digest(member: TarMember): Promise<{ digest: string; gzip: boolean }> {
+    let known = this.#digests.get(member);
+    if (!known) {
+      known = digestOf(this.file, member);
+      this.#digests.set(member, known);
+    }
+    return known;
+  }
 }
 
 function parseJson<T>(bytes: Buffer, what: string): T {
@@ -125,8 +165,7 @@ async function digestOf(
 
 /** Collects the blobs below one descriptor; children of other platforms that are not in the archive are left out. */
 async function collect(
-  file: FileHandle,
-  index: TarIndex,
+  members: Members,
   descriptor: ArchiveDescriptor,
   blobs: Map<string, ArchiveBlob>,
   depth: number,
@@ -134,13 +173,13 @@ async function collect(
   if (depth > maxIndexDepth)
     throw new Error("the archive's indexes are nested too deeply");
   if (blobs.has(descriptor.digest)) return true;
-  const member = index.find(`blobs/sha256/${descriptor.digest.slice(7)}`);
+  const member = members.blob(descriptor.digest);
   if (member === undefined) return false;
   if (member.sizeBytes !== descriptor.size)
     throw new Error(
       `blob ${descriptor.digest} in the archive has a wrong size`,
     );
-  const bytes = await readMember(file, member);
+  const bytes = await members.read(member);
   const manifest = parseJson<Manifest>(bytes, descriptor.digest);
   const labels: Record<string, string> = {};
   if (isIndex(descriptor.mediaType)) {
@@ -149,8 +188,7 @@ async function collect(
     for (const [position, child] of children.entries())
       if (
         await collect(
-          file,
-          index,
+          members,
           checkDescriptor(child, descriptor.digest),
           blobs,
           depth + 1,
@@ -166,7 +204,7 @@ async function collect(
   } else {
     const leaf = (child: ArchiveDescriptor, label: string): void => {
       checkDescriptor(child, descriptor.digest);
-      const source = index.find(`blobs/sha256/${child.digest.slice(7)}`);
+      const source = members.blob(child.digest);
       if (source === undefined)
         throw new Error(`blob ${child.digest} is missing in the archive`);
       if (source.sizeBytes !== child.size)
@@ -179,7 +217,11 @@ async function collect(
       throw new Error(
         `manifest ${descriptor.digest} in the archive has no config or layers`,
       );
-    leaf(manifest.config, "containerd.io/gc.ref.content.config");
+    if (manifest.layers.length > maxLayers)
+      throw new Error(
+        `manifest ${descriptor.digest} in the archive has more than ${maxLayers} layers`,
+      );
+    leaf(manifest.config, configLabel);
     for (const [position, layer] of manifest.layers.entries())
       leaf(layer, `containerd.io/gc.ref.content.l.${position}`);
   }
@@ -195,75 +237,82 @@ function ociName({ annotations }: ArchiveDescriptor): string | undefined {
   return typeof name === "string" && /[/:]/.test(name) ? name : undefined;
 }
 
-async function configDigestOf(
-  file: FileHandle,
-  index: TarIndex,
-  descriptor: ArchiveDescriptor,
-): Promise<string | undefined> {
-  const member = index.find(`blobs/sha256/${descriptor.digest.slice(7)}`);
-  if (member === undefined || isIndex(descriptor.mediaType)) return undefined;
-  return parseJson<Manifest>(await readMember(file, member), descriptor.digest)
-    .config?.digest;
+/** The hexadecimal digest of an image's configuration, by which its file is named → the image's tags. */
+function dockerTags(
+  docker: DockerManifest,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const tags = new Map<string, Set<string>>();
+  for (const { Config, RepoTags } of docker) {
+    const [hex] = /[0-9a-f]{64}/.exec(Config) ?? [];
+    if (hex === undefined || !RepoTags) continue;
+    const known = tags.get(hex) ?? new Set();
+    tags.set(hex, known);
+    for (const tag of RepoTags) known.add(tag);
+  }
+  return tags;
 }
 
 async function readOciLayout(
-  file: FileHandle,
-  index: TarIndex,
+  members: Members,
   docker: DockerManifest,
 ): Promise<Pick<ImageArchive, "blobs" | "images">> {
   const top = parseJson<Manifest>(
-    await readMember(file, index.find("index.json")!),
+    await members.read(members.find("index.json")!),
     "index.json",
   );
+  const tags = dockerTags(docker);
   const blobs = new Map<string, ArchiveBlob>();
   const images: ImageArchive["images"] = [];
   for (const entry of descriptorsOf(top, "index.json")) {
     const target = checkDescriptor(entry, "index.json");
-    if (!(await collect(file, index, target, blobs, 0)))
+    if (!(await collect(members, target, blobs, 0)))
       throw new Error(`blob ${target.digest} is missing in the archive`);
     const names = new Set<string>();
     const own = ociName(target);
     if (own !== undefined) names.add(normalizeImageName(own));
-    const config =
-      docker.length === 0
-        ? undefined
-        : await configDigestOf(file, index, target);
-    for (const image of docker)
-      if (config !== undefined && image.Config.includes(config.slice(7)))
-        for (const tag of image.RepoTags ?? [])
-          names.add(normalizeImageName(tag));
+    const config = blobs.get(target.digest)?.labels[configLabel];
+    if (config !== undefined)
+      for (const tag of tags.get(config.slice(7)) ?? [])
+        names.add(normalizeImageName(tag));
     for (const name of names) images.push({ name, target });
+    checkCount(images);
   }
   return { blobs: [...blobs.values()], images };
 }
 
 async function readDockerArchive(
-  file: FileHandle,
-  index: TarIndex,
+  members: Members,
   docker: DockerManifest,
 ): Promise<Pick<ImageArchive, "blobs" | "images">> {
   const blobs = new Map<string, ArchiveBlob>();
   const images: ImageArchive["images"] = [];
   const member = (name: string): TarMember => {
-    const found = index.find(name);
+    const found = members.find(name);
     if (found === undefined)
       throw new Error(`${name} is missing in the archive`);
     return found;
   };
+  if (
+    docker.reduce((sum, image) => sum + image.Layers.length, 0) >
+    maxDockerLayers
+  )
+    throw new Error(
+      `manifest.json in the archive has more than ${maxDockerLayers} layers`,
+    );
   for (const image of docker) {
-    const configBytes = await readMember(file, member(image.Config));
+    const configBytes = await members.read(member(image.Config));
     const config: ArchiveDescriptor = {
       mediaType: "application/vnd.docker.container.image.v1+json",
       digest: `sha256:${createHash("sha256").update(configBytes).digest("hex")}`,
       size: configBytes.length,
     };
     const labels: Record<string, string> = {
-      "containerd.io/gc.ref.content.config": config.digest,
+      [configLabel]: config.digest,
     };
     const layers: ArchiveDescriptor[] = [];
     for (const [position, name] of image.Layers.entries()) {
       const source = member(name);
-      const { digest, gzip } = await digestOf(file, source);
+      const { digest, gzip } = await members.digest(source);
       const layer = {
         mediaType: `application/vnd.docker.image.rootfs.diff.tar${gzip ? ".gzip" : ""}`,
         digest,
@@ -284,8 +333,9 @@ async function readDockerArchive(
     };
     blobs.set(config.digest, { ...config, source: configBytes, labels: {} });
     blobs.set(target.digest, { ...target, source: bytes, labels });
-    for (const tag of image.RepoTags ?? [])
+    for (const tag of new Set(image.RepoTags))
       images.push({ name: normalizeImageName(tag), target });
+    checkCount(images);
   }
   return { blobs: [...blobs.values()], images };
 }
@@ -306,6 +356,11 @@ function isDockerManifest(value: unknown): value is DockerManifest {
   );
 }
 
+function checkCount({ length }: ImageArchive["images"]): void {
+  if (length > maxNames)
+    throw new Error(`the archive names more than ${maxNames} images`);
+}
+
 /** Each name once: of several images with one name the last has it. */
 function namedOnce(images: ImageArchive["images"]): ImageArchive["images"] {
   return [...new Map(images.map((image) => [image.name, image])).values()];
@@ -315,22 +370,23 @@ function namedOnce(images: ImageArchive["images"]): ImageArchive["images"] {
 export async function openImageArchive(path: string): Promise<ImageArchive> {
   const { file, close } = await openPlainArchive(path);
   try {
-    const index = await indexTar(file);
-    const dockerMember = index.find("manifest.json");
+    const members = new Members(file, await indexTar(file));
+    const dockerMember = members.find("manifest.json");
     const docker: unknown =
       dockerMember === undefined
         ? []
-        : parseJson(await readMember(file, dockerMember), "manifest.json");
+        : parseJson(await members.read(dockerMember), "manifest.json");
     if (!isDockerManifest(docker))
       throw new Error("manifest.json in the archive is malformed");
-    if (index.find("index.json") === undefined && dockerMember === undefined)
+    const layout = members.find("index.json");
+    if (layout === undefined && dockerMember === undefined)
       throw new Error(
         "the archive is neither an OCI image layout nor a docker archive",
       );
     const content =
-      index.find("index.json") === undefined
-        ? await readDockerArchive(file, index, docker)
-        : await readOciLayout(file, index, docker);
+      layout === undefined
+        ? await readDockerArchive(members, docker)
+        : await readOciLayout(members, docker);
     if (content.images.length === 0)
       throw new Error("the archive names no image");
     const { blobs, images } = content;

@@ -1,7 +1,6 @@
 // An archive as plain tar: gzip and zstd are unpacked into a temporary file that has no name any more once it is open, so
-// that nothing of it stays, even of a process that is killed. A small archive can hold more than a disk, so a part of the
-// file system stays free. Node unpacks zstd from 22.15 on; before,
-// the program zstd does.
+// that nothing of it stays, even of a process that is killed. A part of the file system stays free (disk-room.ts). Node unpacks
+// zstd from 22.15 on; before, the program zstd does.
 import { spawn } from "node:child_process";
 import { createReadStream } from "node:fs";
 import * as fs from "node:fs/promises";
@@ -10,6 +9,7 @@ import { join } from "node:path";
 import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
+import { roomIn } from "./disk-room.ts";
 
 interface PlainArchive {
   readonly file: fs.FileHandle;
@@ -19,11 +19,9 @@ interface PlainArchive {
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
-/** What stays free of the file system below the unpacked file. */
-const freeShare = 1 / 20;
 const bytesBetweenLooks = 16 * 1024 * 1024;
 
-/** @param unpackInto where its plain form lies until it is closed; throws before less than a twentieth of it is free */
+/** @param unpackInto where its plain form lies until it is closed; throws before less than a sixth of it is free */
 export async function openPlainArchive(
   path: string,
   unpackInto = tmpdir(),
@@ -79,11 +77,10 @@ interface Unpacked {
 
 /** Bytes that may still be written into a directory; throws where there are none. */
 async function spaceIn(directory: string): Promise<number> {
-  const { bavail, blocks, bsize } = await fs.statfs(directory);
-  const bytes = Math.floor((bavail - blocks * freeShare) * bsize);
+  const bytes = await roomIn(directory);
   if (bytes > 0) return bytes;
   throw new Error(
-    `the archive unpacks to more than there is room for in ${directory}, where a twentieth stays free: TMPDIR names another directory`,
+    `the archive unpacks to more than there is room for in ${directory}, where a sixth stays free: TMPDIR names another directory`,
   );
 }
 

@@ -1,6 +1,7 @@
 // Finds the members of a tar file on disk without reading their contents: name → where its bytes lie. Understands
 // ustar, GNU long names and pax headers (path, linkpath, size); links between members are followed on lookup.
-// Hostile archives: member count, name and header sizes are bounded; members past the end of the file are refused.
+// Hostile archives: the numbers of headers and of their records and the sizes of headers and names are bounded, of each and
+// in all, for names stay in memory; members past the end of the file are refused.
 import { trimEnd, trimStart } from "../../api/trim.ts";
 import type { FileHandle } from "node:fs/promises";
 import { posix } from "node:path";
@@ -18,10 +19,17 @@ export interface TarIndex {
 }
 
 const block = 512;
-const maxMembers = 100_000;
-/** A long name or a pax header larger than this is refused. */
+/** Directories and what names the next member count as well: each costs a look at the file. */
+const maxHeaders = 100_000;
+/** A pax header larger than this is refused. */
 const maxHeaderBytes = 1024 * 1024;
+const maxPaxRecords = 4096;
+/** The kernel's longest path. */
+const maxNameLength = 4096;
+const maxNamesLength = 16 * 1024 * 1024;
 const maxLinks = 16;
+/** Read at a time, for headers that follow each other closely. */
+const windowBytes = 64 * 1024;
 
 function text(bytes: Buffer, start: number, length: number): string {
   const end = bytes.indexOf(0, start);
@@ -61,7 +69,9 @@ function normal(name: string): string {
 function paxRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>();
   let at = 0;
-  while (at < bytes.length) {
+  for (let count = 1; at < bytes.length; count++) {
+    if (count > maxPaxRecords)
+      throw new Error("a pax header in the tar file has too many records");
     const blank = bytes.indexOf(0x20, at);
     const length =
       blank === -1 ? NaN : Number(bytes.toString("latin1", at, blank));
@@ -85,12 +95,13 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
   const total = (await file.stat()).size;
   const members = new Map<string, TarMember>();
   const links = new Map<string, string>();
-  const header = Buffer.alloc(block);
   let offset = 0;
   let longName: string | undefined;
   let longLink: string | undefined;
   let pax = new Map<string, string>();
   let ended = false;
+  let headers = 0;
+  let namesLength = 0;
 
   const content = async (at: number, size: number): Promise<Buffer> => {
     if (size > maxHeaderBytes)
@@ -100,8 +111,24 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
     return bytes;
   };
 
+  const window = Buffer.alloc(windowBytes);
+  let windowAt = -windowBytes;
+  const headerAt = async (at: number): Promise<Buffer> => {
+    if (at < windowAt || at + block > windowAt + windowBytes) {
+      await file.read(window, 0, windowBytes, at);
+      windowAt = at;
+    }
+    return window.subarray(at - windowAt, at - windowAt + block);
+  };
+  const counted = (name: string): string => {
+    namesLength += name.length;
+    if (name.length > maxNameLength || namesLength > maxNamesLength)
+      throw new Error("names in the tar file are too long");
+    return name;
+  };
+
   while (offset + block <= total) {
-    await file.read(header, 0, block, offset);
+    const header = await headerAt(offset);
     if (header.every((byte) => byte === 0)) {
       ended = true;
       break;
@@ -112,6 +139,8 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
           ? "this is not a tar file"
           : `bad header in the tar file at byte ${offset}`,
       );
+    if (++headers > maxHeaders)
+      throw new Error("the tar file has too many members");
     const type = String.fromCharCode(header[156]!);
     const start = offset + block;
     const sizeBytes =
@@ -133,18 +162,20 @@ export async function indexTar(file: FileHandle): Promise<TarIndex> {
           : "";
       const short = text(header, 0, 100);
       const name = normal(
-        pax.get("path") ??
-          longName ??
-          (prefix === "" ? short : `${prefix}/${short}`),
+        counted(
+          pax.get("path") ??
+            longName ??
+            (prefix === "" ? short : `${prefix}/${short}`),
+        ),
       );
-      const link = pax.get("linkpath") ?? longLink ?? text(header, 157, 100);
+      const link = counted(
+        pax.get("linkpath") ?? longLink ?? text(header, 157, 100),
+      );
       if (type === "0" || type === "\0" || type === "7")
         members.set(name, { name, offset: start, sizeBytes });
       else if (type === "1") links.set(name, normal(link));
       else if (type === "2")
         links.set(name, normal(posix.join(posix.dirname(name), link)));
-      if (members.size + links.size > maxMembers)
-        throw new Error("the tar file has too many members");
       longName = longLink = undefined;
       pax = new Map();
     }

@@ -2,7 +2,10 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { PassThrough } from "node:stream";
 import { gzipSync } from "node:zlib";
+import type { Connection } from "../../../cri/containerd/connection.ts";
+import { importImageArchive } from "../../../cri/containerd/image-import.ts";
 import { openImageArchive } from "../../../cri/images/image-archive.ts";
 import { normalizeImageName } from "../../../cri/images/image-names.ts";
 import { openPlainArchive } from "../../../cri/images/plain-archive.ts";
@@ -267,21 +270,59 @@ describe("in a file system of 16 MiB", () => {
   test.each(Object.keys(write))(
     "one of %s that has room is read",
     async (form) => {
-      write[form]!(Buffer.alloc(15 * mebibyte));
+      write[form]!(Buffer.alloc(13 * mebibyte));
       const { file, close } = await openPlainArchive(packed, mounted);
       // What has no name goes with the process, however that ends.
       expect(fs.readdirSync(mounted)).toEqual([]);
-      expect((await file.stat()).size).toBe(15 * mebibyte);
+      expect((await file.stat()).size).toBe(13 * mebibyte);
       await close();
       const { bavail, blocks } = fs.statfsSync(mounted);
       expect(bavail).toBe(blocks);
     },
   );
 
-  test("one that leaves less than a twentieth free is refused", async () => {
-    write["gzip"]!(Buffer.alloc(15.5 * mebibyte));
+  test("one that leaves less than a sixth free is refused: pods would be ended for it", async () => {
+    write["gzip"]!(Buffer.alloc(14 * mebibyte));
     await expect(openPlainArchive(packed, mounted)).rejects.toThrow(
-      "where a twentieth stays free",
+      "where a sixth stays free",
     );
+  });
+
+  test.each([
+    ["that has room", 12, undefined],
+    ["that leaves less than a sixth free", 14, "where a sixth stays free"],
+  ])("a layer %s where images are kept", async (_what, size, refusal) => {
+    const layer = Buffer.alloc(size * mebibyte);
+    fs.writeFileSync(
+      packed,
+      files({
+        "manifest.json": [{ Config: "c", Layers: ["l"], RepoTags: ["a"] }],
+        c: "{}",
+        l: layer.toString("latin1"),
+      }),
+    );
+    const connection = {
+      call: (name: string) =>
+        Promise.resolve(
+          name === "ImageFsInfo"
+            ? { image_filesystems: [{ fs_id: { mountpoint: mounted } }] }
+            : { image: {} },
+        ),
+      service: () => Promise.resolve({}),
+      duplexStream: () => {
+        const stream = new PassThrough({ objectMode: true });
+        return Object.assign(stream, { cancel: () => stream.destroy() });
+      },
+    } as unknown as Connection;
+    const imported = importImageArchive(connection, packed, {
+      pinned: false,
+      leaseId: "lease",
+    });
+    if (refusal)
+      await expect(imported).rejects.toMatchObject({
+        code: "invalid",
+        message: expect.stringContaining(refusal) as string,
+      });
+    else expect(await imported).toEqual(["docker.io/library/a:latest"]);
   });
 });
