@@ -1,6 +1,6 @@
 // Puts an image archive into containerd through its content and images services: blobs streamed in 1 MiB messages with
-// their digests checked by containerd, as long as there is room for them, then the names. A lease keeps the garbage collector off until the names exist.
-// Layers are unpacked by the runtime at the first container. Blobs that are already there are not sent again.
+// their digests checked by containerd, as long as there is room for them, then the names. A lease keeps the garbage collector
+// off until the names exist. Layers are unpacked by the runtime at the first container. Blobs that are already there are not sent again.
 import { grpcCodes } from "../../grpc/channel.ts";
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
@@ -11,7 +11,7 @@ import {
   type ArchiveBlob,
   type ArchiveDescriptor,
 } from "../images/image-archive.ts";
-import { roomIn } from "../images/disk-room.ts";
+import { diskRoom, keptFree, type DiskRoom } from "../images/disk-room.ts";
 import { containerdMethods } from "./services.ts";
 import { RuntimeError } from "../runtime.ts";
 
@@ -47,26 +47,29 @@ async function* chunksOf(
   }
 }
 
-/** Where the runtime keeps images; undefined where it does not say. */
-async function imageDirectory(
+/** Needed by every pod, the sandbox's image is smaller: it is stored in any case. */
+const smallBlobBytes = 1024 * 1024;
+
+/** Where the runtime keeps images; undefined where it does not say, or in a mount namespace of its own. */
+async function roomForImages(
   connection: Connection,
-): Promise<string | undefined> {
+): Promise<DiskRoom | undefined> {
   const { image_filesystems: found } = await connection.call("ImageFsInfo", {});
-  return found[0]?.fs_id?.mountpoint || undefined;
+  const directory = found[0]?.fs_id?.mountpoint;
+  return directory
+    ? await diskRoom(directory).catch(() => undefined)
+    : undefined;
 }
 
-/** Rejects when the blob would leave less than a sixth of the file system free. */
 async function checkRoom(
-  directory: string | undefined,
+  room: DiskRoom | undefined,
   { digest, size }: ArchiveBlob,
 ): Promise<void> {
-  if (directory === undefined) return;
-  // A runtime in a mount namespace of its own names a directory that is not there.
-  const room = await roomIn(directory).catch(() => Infinity);
-  if (size > room)
+  if (room === undefined || size <= smallBlobBytes) return;
+  if (size > (await room.left()))
     throw new RuntimeError(
       "invalid",
-      `no room for ${digest} of ${size} bytes in ${directory}, where a sixth stays free`,
+      `no room for ${digest} of ${size} bytes in ${room.directory}, ${keptFree}`,
     );
 }
 
@@ -78,7 +81,7 @@ async function writeBlob(
   connection: Connection,
   file: FileHandle,
   blob: ArchiveBlob,
-  { lease, directory }: { lease: string; directory: string | undefined },
+  { lease, room }: { lease: string; room: DiskRoom | undefined },
 ): Promise<void> {
   const ref = `${lease}-${blob.digest}`;
   const common = { ref, total: blob.size, expected: blob.digest };
@@ -99,7 +102,7 @@ async function writeBlob(
   try {
     stream.write({ action: writeActions.stat, ...common });
     await Promise.race([answered, ended]);
-    if (failure === undefined) await checkRoom(directory, blob);
+    if (failure === undefined) await checkRoom(room, blob);
     let offset = 0;
     if (failure === undefined)
       for await (const data of chunksOf(file, blob)) {
@@ -237,9 +240,9 @@ export async function importImageArchive(
         );
       });
     try {
-      const directory = await imageDirectory(connection);
+      const room = await roomForImages(connection);
       for (const blob of archive.blobs)
-        await writeBlob(connection, archive.file, blob, { lease, directory });
+        await writeBlob(connection, archive.file, blob, { lease, room });
       for (const { name, target } of archive.images)
         await nameImage(connection, name, target, options.pinned);
       const names = [...new Set(archive.images.map(({ name }) => name))];

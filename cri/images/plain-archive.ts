@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { roomIn } from "./disk-room.ts";
+import { diskRoom, keptFree, type DiskRoom } from "./disk-room.ts";
 
 interface PlainArchive {
   readonly file: fs.FileHandle;
@@ -21,7 +21,7 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const bytesBetweenLooks = 16 * 1024 * 1024;
 
-/** @param unpackInto where its plain form lies until it is closed; throws before less than a sixth of it is free */
+/** @param unpackInto where its plain form lies until it is closed; throws before too little of its file system is free */
 export async function openPlainArchive(
   path: string,
   unpackInto = tmpdir(),
@@ -41,7 +41,7 @@ export async function openPlainArchive(
   await file.close();
   const { file: plain, out } = await namelessFile(unpackInto);
   try {
-    await unpack(path, { out, directory: unpackInto });
+    await unpack(path, { out, room: await diskRoom(unpackInto) });
     return { file: plain, close: () => plain.close() };
   } catch (error) {
     out.destroy();
@@ -71,41 +71,40 @@ async function namelessFile(
 /** Where the plain form goes. */
 interface Unpacked {
   readonly out: Writable;
-  /** Of its file system. */
-  readonly directory: string;
+  readonly room: DiskRoom;
 }
 
-/** Bytes that may still be written into a directory; throws where there are none. */
-async function spaceIn(directory: string): Promise<number> {
-  const bytes = await roomIn(directory);
+/** Bytes that may still be written; throws where there are none. */
+async function spaceIn(room: DiskRoom): Promise<number> {
+  const bytes = await room.left();
   if (bytes > 0) return bytes;
   throw new Error(
-    `the archive unpacks to more than there is room for in ${directory}, where a sixth stays free: TMPDIR names another directory`,
+    `the archive unpacks to more than there is room for in ${room.directory}, ${keptFree}: TMPDIR names another directory`,
   );
 }
 
-/** Passes on what is unpacked while there is room for it in the directory. */
+/** Passes on what is unpacked while there is room for it. */
 async function* whileThereIsRoom(
   chunks: AsyncIterable<Buffer>,
-  directory: string,
+  room: DiskRoom,
 ): AsyncGenerator<Buffer> {
-  let room = 0;
+  let bytes = 0;
   for await (const chunk of chunks) {
-    if (chunk.length > room)
-      room = Math.min(await spaceIn(directory), bytesBetweenLooks);
-    room -= chunk.length;
+    if (chunk.length > bytes)
+      bytes = Math.min(await spaceIn(room), bytesBetweenLooks);
+    bytes -= chunk.length;
     yield chunk;
   }
 }
 
 async function unpackGzip(
   from: string,
-  { out, directory }: Unpacked,
+  { out, room }: Unpacked,
 ): Promise<void> {
   await pipeline(
     createReadStream(from),
     zlib.createGunzip(),
-    (chunks: AsyncIterable<Buffer>) => whileThereIsRoom(chunks, directory),
+    (chunks: AsyncIterable<Buffer>) => whileThereIsRoom(chunks, room),
     out,
   );
 }
@@ -117,10 +116,10 @@ const { createZstdDecompress } = zlib as unknown as {
 
 async function unpackZstd(
   from: string,
-  { out, directory }: Unpacked,
+  { out, room }: Unpacked,
 ): Promise<void> {
   const guard = (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> =>
-    whileThereIsRoom(chunks, directory);
+    whileThereIsRoom(chunks, room);
   if (createZstdDecompress) {
     await pipeline(createReadStream(from), createZstdDecompress(), guard, out);
     return;

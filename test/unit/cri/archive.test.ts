@@ -284,13 +284,24 @@ describe("in a file system of 16 MiB", () => {
   test("one that leaves less than a sixth free is refused: pods would be ended for it", async () => {
     write["gzip"]!(Buffer.alloc(14 * mebibyte));
     await expect(openPlainArchive(packed, mounted)).rejects.toThrow(
-      "where a sixth stays free",
+      "where a part of the file system stays free",
+    );
+  });
+
+  test("where less is free to begin with, archives are read until a twentieth is", async () => {
+    fs.writeFileSync(path.join(mounted, "full"), Buffer.alloc(14 * mebibyte));
+    write["gzip"]!(Buffer.alloc(mebibyte));
+    const { close } = await openPlainArchive(packed, mounted);
+    await close();
+    write["gzip"]!(Buffer.alloc(2 * mebibyte));
+    await expect(openPlainArchive(packed, mounted)).rejects.toThrow(
+      "where a part of the file system stays free",
     );
   });
 
   test.each([
     ["that has room", 12, undefined],
-    ["that leaves less than a sixth free", 14, "where a sixth stays free"],
+    ["that leaves less than a sixth free", 14, "stays free"],
   ])("a layer %s where images are kept", async (_what, size, refusal) => {
     const layer = Buffer.alloc(size * mebibyte);
     fs.writeFileSync(
