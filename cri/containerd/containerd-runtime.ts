@@ -111,6 +111,8 @@ export function createContainerdRuntime(
       reopen: async (id) => {
         await connection.call("ReopenContainerLog", { container_id: id });
       },
+      // Over CRI it is cri-dockerd that calls itself so.
+      linkToDocker: () => name === "docker",
       clock,
       logger,
     }),

@@ -8,20 +8,26 @@ import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
 import type { ContainerLogs, LoggedContainer } from "./container-logs.ts";
 import { readLog, readLogTail } from "./log-reader.ts";
-import { logFileFlags, openLogFile } from "./regular-file.ts";
+import { logFileFlags, openLogFile, type LogSource } from "./regular-file.ts";
 
 interface LogFilesOptions {
   /** The container's log was renamed: its writer begins a new file at the path. */
   reopen: (containerId: string) => Promise<void>;
+  /** Logs are links to Docker's own files, as cri-dockerd makes them; otherwise no link is followed. */
+  linkToDocker?: () => boolean;
   clock: Clock;
   logger: Logger;
 }
 
 export function createLogFiles(options: LogFilesOptions): ContainerLogs {
+  const sourceOf = ({ id, logPath: path }: LoggedContainer): LogSource => ({
+    path,
+    ...(options.linkToDocker?.() ? { dockerId: id } : {}),
+  });
   return {
-    open: ({ logPath }, chosen) => readLog({ ...chosen, path: logPath }),
-    tail: ({ logPath }, maxLines, maxCharacters) =>
-      readLogTail(logPath, maxLines, maxCharacters),
+    open: (container, chosen) => readLog({ ...chosen, ...sourceOf(container) }),
+    tail: (container, maxLines, maxCharacters) =>
+      readLogTail(sourceOf(container), maxLines, maxCharacters),
     async sizeBytes({ logPath }) {
       return (await lstat(logPath).catch(() => undefined))?.size ?? 0;
     },

@@ -1,4 +1,6 @@
-// The CRI log format: `2026-11-21T00:00:00.123456789Z stdout F text`. Tag P marks a piece of a longer line, F its end.
+// The CRI log format: `2026-11-21T00:00:00.123456789Z stdout F text`. Tag P marks a piece of a longer line, F its end. Behind
+// cri-dockerd the log is Docker's own (docker-entry.ts).
+import { parseDockerEntry } from "./docker-entry.ts";
 
 interface LogLine {
   /** Position of the text inside the line's bytes. */
@@ -9,9 +11,11 @@ interface LogLine {
 }
 
 const space = 0x20;
+const brace = 0x7b;
 
 /** undefined for a line of another form. `line` is without its newline. */
 export function parseLogLine(line: Buffer): LogLine | undefined {
+  if (isDockerEntry(line)) return parseDockerLine(line);
   const first = line.indexOf(space);
   const second = line.indexOf(space, first + 1);
   if (first < 0 || second < 0) return undefined;
@@ -26,4 +30,18 @@ export function parseLogLine(line: Buffer): LogLine | undefined {
     partial: tags.split(":")[0] === "P",
     text: third < 0 ? Buffer.alloc(0) : line.subarray(third + 1),
   };
+}
+
+/** Its end says whether it is whole, where a line of the CRI format says so at its beginning. */
+export function isDockerEntry(line: Buffer): boolean {
+  return line[0] === brace;
+}
+
+function parseDockerLine(line: Buffer): LogLine | undefined {
+  const entry = parseDockerEntry(line.toString("utf8"));
+  if (!entry) return undefined;
+  const { log, stream, time } = entry;
+  const partial = !log.endsWith("\n");
+  const text = Buffer.from(partial ? log : log.slice(0, -1));
+  return { timestamp: time, stream, partial, text };
 }

@@ -3,16 +3,14 @@
 // container has ended and the file is read to its end. Memory: one chunk of 64 KiB and one line, of which what is beyond the
 // longest is left out.
 import { watch, type FSWatcher } from "node:fs";
-import { lstat, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import type { LogOptions } from "./container-logs.ts";
-import { parseLogLine } from "./log-line.ts";
-import { logFileFlags, openLogFile } from "./regular-file.ts";
+import { isDockerEntry, parseLogLine } from "./log-line.ts";
+import { inodeOf, openLogSource, type LogSource } from "./regular-file.ts";
 
-export interface LogReaderOptions extends LogOptions {
-  path: string;
-}
+export interface LogReaderOptions extends LogOptions, LogSource {}
 
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
@@ -84,11 +82,11 @@ async function* rawLines(
   options: LogReaderOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer[]> {
-  const { path, follow } = options;
+  const { follow } = options;
   const wake = follow ? watcher(options, signal) : undefined;
   let handle: FileHandle | undefined;
   try {
-    handle = await openLog(path, wake, signal);
+    handle = await openLog(options, wake, signal);
     if (!handle) return;
     // Without follow the answer is what is there now: a container that goes on writing neither adds to the last lines
     // that were asked for nor keeps the answer from ending.
@@ -120,7 +118,7 @@ async function* rawLines(
         continue;
       }
       if (!wake) break;
-      const next = await rotated(path, handle);
+      const next = await rotated(options, handle);
       if (next) {
         await handle.close();
         handle = next;
@@ -152,13 +150,13 @@ function splitLines(bytes: Buffer, batch: Buffer[]): Buffer {
 }
 
 async function openLog(
-  path: string,
+  source: LogSource,
   wake: Wake | undefined,
   signal: AbortSignal,
 ): Promise<FileHandle | undefined> {
   for (;;) {
     try {
-      return await openLogFile(path, logFileFlags.read);
+      return await openLogSource(source);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || !wake)
         throw error;
@@ -170,15 +168,12 @@ async function openLog(
 
 /** The file now at the path when it is another one than is open. */
 async function rotated(
-  path: string,
+  source: LogSource,
   handle: FileHandle,
 ): Promise<FileHandle | undefined> {
-  const [opened, current] = await Promise.all([
-    handle.stat(),
-    lstat(path).catch(() => undefined),
-  ]);
-  if (!current || current.ino === opened.ino) return undefined;
-  return await openLogFile(path, logFileFlags.read).catch(() => undefined);
+  const [opened, current] = await Promise.all([handle.stat(), inodeOf(source)]);
+  if (current === undefined || current === opened.ino) return undefined;
+  return await openLogSource(source).catch(() => undefined);
 }
 
 /**
@@ -219,15 +214,22 @@ async function tailPosition(
 
 /** Timestamp, stream and tag fit in this. */
 const headBytes = 64;
+/** Docker's entries of 16 KiB of text, each byte of which may be an escape of six. */
+const longestEntryBytes = 128 * 1024;
 
 async function isPartial(
   handle: FileHandle,
   lineStart: number,
   lineEnd: number,
 ): Promise<boolean> {
-  const head = Buffer.alloc(Math.min(headBytes, lineEnd - lineStart));
-  await handle.read(head, 0, head.length, lineStart);
-  return parseLogLine(head)?.partial ?? false;
+  const read = async (most: number): Promise<Buffer> => {
+    const bytes = Buffer.alloc(Math.min(most, lineEnd - lineStart));
+    await handle.read(bytes, 0, bytes.length, lineStart);
+    return bytes;
+  };
+  const head = await read(headBytes);
+  const line = isDockerEntry(head) ? await read(longestEntryBytes) : head;
+  return parseLogLine(line)?.partial ?? false;
 }
 
 interface Wake {
@@ -289,11 +291,11 @@ const framingBytes = 64;
 
 /** The end of a log as text, without following it: the last lines, at most so many characters of them. */
 export async function readLogTail(
-  path: string,
+  source: LogSource,
   maxLines: number,
   maxCharacters: number,
 ): Promise<string> {
-  const handle = await openLogFile(path, logFileFlags.read);
+  const handle = await openLogSource(source);
   try {
     const { size } = await handle.stat();
     const start = Math.max(

@@ -1,11 +1,5 @@
-// The daemon's own log of a container, one JSON object a line: {"log":"text\n","stream":"stdout","time":"2026-…Z"}. A text
-// without its newline is a piece of a longer line, or the end of the output. Each entry becomes one line in the CRI format.
-
-interface Entry {
-  log?: unknown;
-  stream?: unknown;
-  time?: unknown;
-}
+// The daemon's own log of a container (logs/docker-entry.ts) in the CRI format: each entry becomes one line.
+import { parseDockerEntry, type DockerEntry } from "../../logs/docker-entry.ts";
 
 const newline = 0x0a;
 
@@ -32,7 +26,7 @@ export function convertEntries(input: Buffer, skip = 0): Converted {
   if (end === 0) return converted;
   const lines: string[] = [];
   for (const line of input.toString("utf8", 0, end - 1).split("\n")) {
-    const entry = parseEntry(line);
+    const entry = parseDockerEntry(line);
     // A line cut by a crash of the daemon counts: so the number of lines written stays that of entries read.
     converted.first ??= entry?.time ?? "?";
     if (converted.entries++ >= skip)
@@ -45,32 +39,7 @@ export function convertEntries(input: Buffer, skip = 0): Converted {
 /** In place of an entry that can't be read. No reader shows it, as it is not in the CRI format. */
 const unreadable = "#\n";
 
-function parseEntry(
-  line: string,
-): { log: string; stream: string; time: string } | undefined {
-  try {
-    const { log, stream, time } = JSON.parse(line) as Entry;
-    if (typeof time !== "string" || !/^[0-9TZ:.+-]+$/.test(time))
-      return undefined;
-    return {
-      log: typeof log === "string" ? log : "",
-      stream: stream === "stderr" ? "stderr" : "stdout",
-      time,
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-function criLine({
-  log,
-  stream,
-  time,
-}: {
-  log: string;
-  stream: string;
-  time: string;
-}): string {
+function criLine({ log, stream, time }: DockerEntry): string {
   const whole = log.endsWith("\n");
   // One entry is one line; a newline within it would begin another.
   const text = (whole ? log.slice(0, -1) : log).replaceAll("\n", "");
