@@ -19,9 +19,23 @@ import {
 const upgradeTimeoutMs = 30_000;
 const maxErrorBytes = 64 * 1024;
 
+/**
+ * What a runtime names without a scheme is HTTP (cri-dockerd: //127.0.0.1:PORT/…), as at the reference.
+ * @throws RuntimeError without the URL, which lets who has it into the container
+ */
+function addressOf(given: string): URL {
+  const text = given.startsWith("//") ? `http:${given}` : given;
+  if (URL.canParse(text) && text.startsWith("http://")) return new URL(text);
+  throw new RuntimeError(
+    "unsupported",
+    "the runtime names no address of plain HTTP for the stream",
+  );
+}
+
 /** POSTs with an upgrade and resolves to the session; a refusal is a RuntimeError with the server's text. */
-function upgrade(url: string, protocol: string): Promise<SpdySession> {
+function upgrade(given: string, protocol: string): Promise<SpdySession> {
   return new Promise((resolve, reject) => {
+    const url = addressOf(given);
     const request = http.request(url, {
       method: "POST",
       agent: false,
