@@ -102,12 +102,7 @@ export class FileSource {
     });
     // The watcher does not report what was written before it was ready.
     this.#watcher.on("ready", () => this.#enqueue(() => this.#rescan()));
-    this.#watcher.on("error", (error) =>
-      this.#options.logger.warn(
-        { err: error, path },
-        "can't watch the manifests; they are read at intervals",
-      ),
-    );
+    this.#watcher.on("error", (error) => this.#reportUnwatched(error));
     this.#enqueue(() => this.#rescan());
     await this.#work;
     this.#schedule();
@@ -149,6 +144,22 @@ export class FileSource {
         this.#schedule();
       },
     );
+  }
+
+  /** Of one file, as a link to itself, or of the directory as a whole. */
+  #reportUnwatched(error: unknown): void {
+    const { message, path: file } = error as NodeJS.ErrnoException;
+    const { path, logger } = this.#options;
+    if (file !== undefined && file !== path)
+      logger.warn(
+        { file, reason: message },
+        "can't watch a manifest; it is read at intervals",
+      );
+    else
+      logger.warn(
+        { path, reason: message },
+        "can't watch the manifests; they are read at intervals",
+      );
   }
 
   /** One at a time, in order. */

@@ -350,3 +350,38 @@ test("a file removed and made again at once is gone in between; one that another
   await eventually(() => sets.at(-1) === "a-n1,b-n1");
   expect(sets.filter((each) => each !== "a-n1,b-n1")).toEqual(["a-n1", "b-n1"]);
 });
+
+test("a file that can't be watched is one line of the log that names it, and the others are watched", async () => {
+  const lines: { msg: string; file?: string; err?: unknown }[] = [];
+  await source.stop();
+  const itself = path.join(directory, "loop.yaml");
+  await fs.symlink(itself, itself);
+  source = new FileSource({
+    podLevelResources: false,
+    rules: objectProblems,
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 60_000,
+    clock: systemClock,
+    logger: pino(
+      { level: "warn" },
+      { write: (line: string) => void lines.push(JSON.parse(line) as never) },
+    ),
+    takeOther: (object) => object,
+    onPods: (found) => (pods = found),
+    onProblem: (_file, message) => problems.push(message),
+  });
+  await source.start();
+  expect(problems).toEqual([`${itself}: too many levels of symbolic links`]);
+  await eventually(() => lines.length > 0);
+  await write("a.yaml", pod("a"));
+  await eventually(() => names().join() === "a-n1");
+  expect(lines).toEqual([
+    expect.objectContaining({
+      msg: "can't watch a manifest; it is read at intervals",
+      file: itself,
+      reason: expect.stringContaining("ELOOP") as string,
+    }),
+  ]);
+  expect(lines[0]).not.toHaveProperty("err");
+});
