@@ -9,7 +9,7 @@ import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { Random } from "../../robustness/random.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually, patience } from "../../support/eventually.ts";
 import { startDockerFaultProxy } from "../../support/docker-fault-proxy.ts";
 import {
   startFaultProxy,
@@ -73,6 +73,8 @@ const callsOf: Record<
 const kind = runtimeKinds[0]!;
 const calls = callsOf[kind];
 const startProxy = kind === "docker" ? startDockerFaultProxy : startFaultProxy;
+/** Calls that nothing is done to must keep it: on a slower machine they take longer. */
+const requestTimeoutMs = 1000 * patience;
 const untilTerm = "trap 'exit 0' TERM; sleep 1000 & wait";
 
 let node: NodeFixture;
@@ -86,7 +88,7 @@ beforeAll(async () => {
   proxy = await startProxy(node.endpoint, node.directory);
   runtime = node.newRuntime({
     endpoint: proxy.endpoint,
-    requestTimeoutMs: 1000,
+    requestTimeoutMs,
   });
   await runtime.start();
   agent = node.agent({ runtime, clock: fastClock });
@@ -172,7 +174,7 @@ test("every ninth call or so fails, with or without effect", async () => {
   }));
   await comeAndGo(["a", "b", "c"]);
   await nothingIsLeft();
-}, 150_000);
+});
 
 test("the N-th call after a start fails, for each of the calls a pod needs", async () => {
   for (const [n, method] of calls.ofPod.entries()) {
@@ -186,13 +188,14 @@ test("the N-th call after a start fails, for each of the calls a pod needs", asy
     expect([...proxy.calls.keys()]).toContain(method);
   }
   await nothingIsLeft();
-}, 150_000);
+});
 
 test("answers that come when nobody waits any more, or never", async () => {
   const fate: Record<string, Fault> = {
     ...Object.fromEntries(
       calls.late.map(
-        (name) => [name, { kind: "late", delayMs: 3000 }] as const,
+        (name) =>
+          [name, { kind: "late", delayMs: 3 * requestTimeoutMs }] as const,
       ),
     ),
     ...Object.fromEntries(
@@ -217,11 +220,11 @@ test("connections that break in the middle", async () => {
     kind: "cut",
     done: random.chance(0.5),
   }));
-  const cuts = setInterval(() => proxy.cut(), 1500);
+  const cuts = setInterval(() => proxy.cut(), 1.5 * requestTimeoutMs);
   try {
     await comeAndGo(["cut", "cut-too"]);
   } finally {
     clearInterval(cuts);
   }
   await nothingIsLeft();
-}, 150_000);
+});
