@@ -169,6 +169,9 @@ export class PodSync {
         view !== undefined && resize!.restarts(view, container, status),
     });
     waiting.backingOff(pod(), actions.waiting, events);
+    // The report may bring another pod for what it had, which is refused for good when that is not free.
+    if (actions.finished && !hasRunning(runtimePod))
+      this.#context.allocation.release(pod().metadata.uid ?? "");
     report.report(
       pod(),
       runtimePod,
@@ -345,4 +348,8 @@ export class PodSync {
     const { pod, report, waiting } = this.#of;
     report.report(pod(), runtimePod, waiting.reasons, "running");
   }
+}
+
+function hasRunning({ containers }: RuntimePod): boolean {
+  return containers.some(({ state }) => state === "running");
 }

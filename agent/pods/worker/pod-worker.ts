@@ -317,8 +317,9 @@ export class PodWorker {
     const { runtime } = this.#context.end;
     const { volumes, probes, claims, cgroups, admission, users } =
       this.#context.tearDown;
-    // Its devices go to others as soon as the pod is reported to be over.
+    // Its devices, CPUs and memory go to others as soon as the pod is reported to be over.
     await claims.unprepare(this.uid);
+    admission.release(this.uid);
     // When the object is deleted as well, no reader needs the containers any more.
     const clean = this.removed || !!this.#pod.metadata.deletionTimestamp;
     if (clean) this.#reportEnding(left, "torn-down", end);
@@ -333,7 +334,6 @@ export class PodWorker {
     const qos = this.#peers.isWhole ? qosClass(this.#pod) : undefined;
     await cgroups.removePod(this.uid, qos);
     await users?.release(this.uid);
-    admission.release(this.uid);
     this.#state = states.tornDown(this.#state, clean);
   }
 

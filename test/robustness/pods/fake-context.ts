@@ -38,6 +38,8 @@ export interface FakeContextOptions {
   /** Directories, cgroups and volumes; without it nobody looks at them. */
   readonly host?: ReturnType<typeof hostParts>;
   readonly admit?: WorkersContext["sync"]["admission"]["admit"];
+  /** What a pod had of the node is free for others. */
+  readonly onReleased?: (uid: string) => void;
   /** Where pods are resized. */
   readonly resize?: (
     parts: Pick<ResizerContext, "runtime" | "restartBackOff" | "events">,
@@ -144,11 +146,11 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
   const admission = {
     counts: () => true,
     admit: options.admit ?? (() => undefined),
-    release: () => undefined,
+    release: options.onReleased ?? (() => undefined),
   };
   const allocation = {
     admit: () => Promise.resolve(undefined),
-    release: () => undefined,
+    release: options.onReleased ?? (() => undefined),
   };
   const resize = options.resize?.({ runtime, restartBackOff, events });
   return {

@@ -79,6 +79,44 @@ test("a pod's ids of its user namespace are free once nothing of it runs, before
   expect(released).toEqual(["u, running: 0"]);
 });
 
+test("what a pod that ends by itself had of the node is free before its phase says that it is over, not while it runs", async () => {
+  const released: string[] = [];
+  const on = await stage({
+    onReleased: (uid) =>
+      released.push(
+        `running: ${on.running().length}, ${on.statuses.get(uid)?.phase}`,
+      ),
+  });
+  const initContainers: Container[] = [
+    { name: "side", image: "i", restartPolicy: "Always" },
+  ];
+  on.workers.set(pod({ restartPolicy: "Never", initContainers }));
+  await on.until("both run", () => on.running().length === 2);
+  expect(released).toEqual([]);
+  on.node.exit(on.node.running().find(({ name }) => name === "app")!.id, 0);
+  await on.until(
+    "it is over",
+    () => on.statuses.get("u")?.phase === "Succeeded",
+  );
+  expect(released[0]).toBe("running: 0, Running");
+  expect(released.filter((each) => !each.startsWith("running: 0"))).toEqual([]);
+});
+
+test("a pod without sidecars gives back what it had before the first report that it is over", async () => {
+  const phases: (string | undefined)[] = [];
+  const on = await stage({
+    onReleased: (uid) => phases.push(on.statuses.get(uid)?.phase),
+  });
+  on.workers.set(pod({ restartPolicy: "Never" }));
+  await on.until("the app runs", () => on.running().length === 1);
+  on.node.exit(on.node.running()[0]!.id, 0);
+  await on.until(
+    "it is over",
+    () => on.statuses.get("u")?.phase === "Succeeded",
+  );
+  expect(phases[0]).toBe("Running");
+});
+
 test("syncing → terminating → terminated → gone, by deletion", async () => {
   const on = await stage();
   on.workers.set(pod());

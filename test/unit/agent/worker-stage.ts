@@ -42,6 +42,7 @@ export async function workerStage(
     events?: FakeContextOptions["events"];
     lastMessage?: string;
     users?: FakeContextOptions["users"];
+    onReleased?: FakeContextOptions["onReleased"];
     metrics?: PodMetrics;
     /** What the API server has goes nowhere. */
     withoutApi?: boolean;
@@ -76,6 +77,7 @@ export async function workerStage(
     ...(options.resize ? { resize: options.resize } : {}),
     ...(options.events ? { events: options.events } : {}),
     ...(options.users ? { users: options.users } : {}),
+    ...(options.onReleased ? { onReleased: options.onReleased } : {}),
     ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
   });
   const { metrics } = options;
