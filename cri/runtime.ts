@@ -7,7 +7,7 @@ import type {
   RuntimeConfiguration,
   RuntimeFeatures,
 } from "./runtime-features.ts";
-import type { ContainerStats, Download, FilesystemUsage } from "./usage.ts";
+import type { ContainerStats, Download, ImageFilesystem } from "./usage.ts";
 import type { UserMappings } from "./user-mappings.ts";
 
 export type RuntimeErrorCode =
@@ -375,7 +375,7 @@ export interface Runtime {
     sandbox?: SandboxConfig,
   ): Promise<string>;
   removeImage(image: string): Promise<void>;
-  imageFsInfo(): Promise<FilesystemUsage[]>;
+  imageFsInfo(): Promise<ImageFilesystem[]>;
   /**
    * Imports a tar (or tar.gz) in OCI layout or docker archive form; resolves to the names of the images in it.
    * A pinned image is left alone by image garbage collection. A bad archive is a RuntimeError "invalid".

@@ -6,6 +6,12 @@ export interface FilesystemUsage {
   inodesUsed: number;
 }
 
+/** Where images lie. */
+export interface ImageFilesystem extends FilesystemUsage {
+  /** Where containers' writable layers lie when that is elsewhere. */
+  layers?: FilesystemUsage;
+}
+
 export interface ContainerStats {
   id: string;
   name: string;

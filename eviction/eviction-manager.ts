@@ -6,13 +6,14 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
-import { evictionMessage, starvedBy } from "./message.ts";
 import {
-  noUsage,
-  type DiskShare,
-  type EvictablePod,
-  type PodUsage,
-} from "./pod-usage.ts";
+  garbageOn,
+  shareOn,
+  type DiskLayout,
+  type Garbage,
+} from "./disk-layout.ts";
+import { evictionMessage, starvedBy } from "./message.ts";
+import { noUsage, type EvictablePod, type PodUsage } from "./pod-usage.ts";
 import { PressureState, type NodePressure } from "./pressure-state.ts";
 import { rankForEviction } from "./ranking.ts";
 import type { SignalName, Signals } from "./signals.ts";
@@ -42,11 +43,9 @@ interface EvictionManagerOptions {
     pods: readonly Pod[],
     disk: boolean,
   ) => Promise<ReadonlyMap<string, PodUsage>>;
-  /** Unused images and the like. */
-  readonly reclaimDisk: () => Promise<void>;
+  readonly reclaimDisk: (garbage: Garbage) => Promise<void>;
   readonly readSignals: () => Promise<Signals>;
-  /** Images and writable layers lie on a file system of their own. */
-  readonly imagesApart: () => boolean;
+  readonly diskLayout: () => DiskLayout;
   readonly evict: (pod: Pod, eviction: Eviction) => void;
   /** Whether nothing of the pod runs any more. */
   readonly isEnded: (uid: string) => boolean;
@@ -90,6 +89,7 @@ export class EvictionManager {
     this.#limits = options.localStorageLimits
       ? new StorageLimitWatch({
           ...options,
+          imagesApart: () => options.diskLayout() !== "together",
           end: (pod, { message, limit }) => {
             this.#end(pod, {
               message,
@@ -177,28 +177,22 @@ export class EvictionManager {
 
   /** Whether a pod was ended, or the threshold is no longer met. */
   async #relieve(threshold: Threshold, signals: Signals): Promise<boolean> {
-    const { reclaimDisk, readSignals, onReclaim, thresholds } = this.#options;
+    const { reclaimDisk, readSignals, onReclaim, thresholds, diskLayout } =
+      this.#options;
     const starved = starvedBy(threshold.signal);
     onReclaim(`Attempting to reclaim ${starved}`);
     let now = signals;
-    if (this.#holdsImages(threshold.signal)) {
-      await reclaimDisk();
+    const garbage = garbageOn(threshold.signal, diskLayout());
+    if (garbage.containers || garbage.images) {
+      await reclaimDisk(garbage);
       now = await readSignals();
       if (thresholdsMet(thresholds, now, true).length === 0) return true;
     }
     return await this.#evictFor(threshold, now);
   }
 
-  /** Whether removing images gives back what the signal is about. */
-  #holdsImages(signal: SignalName): boolean {
-    return (
-      signal.startsWith("imagefs.") ||
-      (signal.startsWith("nodefs.") && !this.#options.imagesApart())
-    );
-  }
-
   async #evictFor(threshold: Threshold, signals: Signals): Promise<boolean> {
-    const { pods, usage, onEviction, logger } = this.#options;
+    const { pods, usage, diskLayout, onEviction, logger } = this.#options;
     const { signal } = threshold;
     const starved = starvedBy(signal);
     const candidates = pods();
@@ -210,7 +204,7 @@ export class EvictionManager {
       candidates,
       used,
       starved,
-      this.#shareOn(signal),
+      shareOn(signal, diskLayout()),
     )[0];
     if (!victim) {
       logger.warn({ signal }, "under pressure, but no pod may be ended");
@@ -225,14 +219,6 @@ export class EvictionManager {
     });
     onEviction(signal);
     return true;
-  }
-
-  /** What of a pod lies on the file system of the signal. */
-  #shareOn(signal: SignalName): DiskShare {
-    if (!this.#options.imagesApart()) return "all";
-    return signal.startsWith("imagefs.")
-      ? "writable layers"
-      : "logs and volumes";
   }
 
   #graceSeconds(pod: Pod, { graceMs }: Threshold): number {

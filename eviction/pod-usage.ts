@@ -24,7 +24,8 @@ export interface PodUsage {
 }
 
 /** What of a pod lies on the file system that is short. */
-export type DiskShare = "all" | "writable layers" | "logs and volumes";
+export type DiskShare =
+  "all" | "writable layers" | "logs and volumes" | "nothing";
 
 export interface EvictablePod {
   pod: Pod;
@@ -48,7 +49,7 @@ export function podMemory(usage: PodUsage): number {
 export function containerStorage(
   usage: ContainerUsage,
   unit: keyof DiskUsage = "bytes",
-  share: DiskShare = "all",
+  share: Exclude<DiskShare, "nothing"> = "all",
 ): number {
   return (
     (share === "logs and volumes" ? 0 : usage.writableLayer[unit]) +
@@ -61,6 +62,7 @@ export function podStorage(
   unit: keyof DiskUsage = "bytes",
   share: DiskShare = "all",
 ): number {
+  if (share === "nothing") return 0;
   let sum = 0;
   for (const container of usage.containers)
     sum += containerStorage(container, unit, share);

@@ -9,6 +9,7 @@ import {
   EvictionManager,
   type Eviction,
 } from "../../eviction/eviction-manager.ts";
+import { diskLayout, type DiskLayout } from "../../eviction/disk-layout.ts";
 import type { ImageGarbage } from "../../eviction/image-garbage.ts";
 import type { NodePressure } from "../../eviction/pressure-state.ts";
 import { readSignals, type Signal } from "../../eviction/signals.ts";
@@ -50,7 +51,7 @@ export class PressureControl {
   readonly #manager: EvictionManager;
   readonly #evictions = new Map<string, number>();
   #imageFs: string | undefined;
-  #imagesApart = false;
+  #diskLayout: DiskLayout = "together";
   #imageFsAtMs = 0;
 
   constructor(options: PressureControlOptions) {
@@ -69,17 +70,19 @@ export class PressureControl {
           requests: podRequests(pod.spec),
         })),
       usage: (chosen, disk) => podUsage(options, chosen, disk),
-      reclaimDisk: async () => {
-        await options.containers
-          .collect(true)
-          .catch((error: unknown) =>
-            logger.warn({ err: error }, "can't remove ended containers"),
-          );
-        await images
-          .collect(true)
-          .catch((error: unknown) =>
-            logger.warn({ err: error }, "can't give back disk space"),
-          );
+      reclaimDisk: async (garbage) => {
+        if (garbage.containers)
+          await options.containers
+            .collect(true)
+            .catch((error: unknown) =>
+              logger.warn({ err: error }, "can't remove ended containers"),
+            );
+        if (garbage.images)
+          await images
+            .collect(true)
+            .catch((error: unknown) =>
+              logger.warn({ err: error }, "can't give back disk space"),
+            );
       },
       readSignals: async () => {
         await this.#findImageFs();
@@ -92,7 +95,7 @@ export class PressureControl {
         if (disk) options.onDiskSpace(disk.available);
         return signals;
       },
-      imagesApart: () => this.#imagesApart,
+      diskLayout: () => this.#diskLayout,
       onReclaim: (message) =>
         events.node("Warning", "EvictionThresholdMet", message),
       onEviction: (signal) =>
@@ -147,12 +150,13 @@ export class PressureControl {
         ({ dev }) => dev,
         () => undefined,
       );
-    const [images, node] = await Promise.all([
-      device(found.mountpoint),
+    const [node, images, layers] = await Promise.all([
       device(config.rootDirectory),
+      device(found.mountpoint),
+      device(found.layers?.mountpoint ?? found.mountpoint),
     ]);
     this.#imageFs = images === undefined ? undefined : found.mountpoint;
-    this.#imagesApart = images !== undefined && images !== node;
+    this.#diskLayout = diskLayout({ node, images, layers });
   }
 }
 

@@ -5,7 +5,7 @@ import type { ContainerFigures, VolumeStats } from "../../api/contracts.ts";
 import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
-import type { ContainerStats } from "../../cri/usage.ts";
+import type { ContainerStats, FilesystemUsage } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
@@ -71,6 +71,8 @@ interface Reading {
   /** Where the agent's files are. */
   readonly rootFs: FsStats | undefined;
   readonly imageFs: FsStats | undefined;
+  /** Where containers' writable layers are. */
+  readonly containerFs: FsStats | undefined;
 }
 
 interface Sample {
@@ -135,7 +137,7 @@ export class StatsSummary {
     if (onlyCpuAndMemory)
       return {
         ...{ onlyCpuAndMemory, swap, figures },
-        ...{ rootFs: undefined, imageFs: undefined },
+        ...{ rootFs: undefined, imageFs: undefined, containerFs: undefined },
       };
     const { runtime, clock, rootDirectory } = this.#options;
     const at = time(clock.now());
@@ -144,15 +146,17 @@ export class StatsSummary {
       patienceMs,
       runtime.imageFsInfo(),
     ).catch(() => []);
+    const reported = async (found: FilesystemUsage): Promise<FsStats> => ({
+      ...(await filesystem(found.mountpoint, at)),
+      time: at,
+      usedBytes: found.usedBytes,
+      inodesUsed: found.inodesUsed,
+    });
+    const imageFs = image && (await reported(image));
     return {
-      ...{ onlyCpuAndMemory, swap, figures },
+      ...{ onlyCpuAndMemory, swap, figures, imageFs },
       rootFs: await filesystem(rootDirectory, at),
-      imageFs: image && {
-        ...(await filesystem(image.mountpoint, at)),
-        time: at,
-        usedBytes: image.usedBytes,
-        inodesUsed: image.inodesUsed,
-      },
+      containerFs: image?.layers ? await reported(image.layers) : imageFs,
     };
   }
 
@@ -161,7 +165,7 @@ export class StatsSummary {
     all: readonly ContainerStats[],
     reading: Reading,
   ): Promise<object> {
-    const { onlyCpuAndMemory, swap, imageFs, rootFs } = reading;
+    const { onlyCpuAndMemory, swap, containerFs, rootFs } = reading;
     const { namespace = "", name: podName } = pod.metadata;
     const figures = reading.figures.get(`${namespace}/${podName}`) ?? [];
     const statuses = [
@@ -191,7 +195,7 @@ export class StatsSummary {
         ...(onlyCpuAndMemory || !container.writableLayer
           ? {}
           : {
-              rootfs: usageOn(imageFs, at, {
+              rootfs: usageOn(containerFs, at, {
                 bytes: container.writableLayer.usedBytes,
                 inodes: container.writableLayer.inodesUsed,
               }),
@@ -292,6 +296,7 @@ export class StatsSummary {
     figures,
     rootFs,
     imageFs,
+    containerFs,
   }: Reading): Promise<object> {
     const { nodeName, startedAtMs } = this.#options;
     const nowMs = Date.now();
@@ -346,8 +351,7 @@ export class StatsSummary {
       ...node,
       ...(ofNetwork ? { network: ofNetwork } : {}),
       ...(rootFs ? { fs: rootFs } : {}),
-      // Containers' layers are where the images are.
-      runtime: imageFs ? { imageFs, containerFs: imageFs } : {},
+      runtime: imageFs ? { imageFs, containerFs } : {},
       rlimit: await processLimits(at),
     };
   }

@@ -10,7 +10,11 @@ import {
   type SandboxSummary,
 } from "../runtime.ts";
 import type { IdMapping, UserMappings } from "../user-mappings.ts";
-import type { ContainerStats, FilesystemUsage } from "../usage.ts";
+import type {
+  ContainerStats,
+  FilesystemUsage,
+  ImageFilesystem,
+} from "../usage.ts";
 import type { RuntimeHandler } from "../runtime-features.ts";
 import type * as cri from "./cri-v1-types.ts";
 
@@ -220,12 +224,26 @@ export function imageSummary(
   };
 }
 
-export function filesystemUsage(message: cri.FilesystemUsage): FilesystemUsage {
+function filesystemUsage(message: cri.FilesystemUsage): FilesystemUsage {
   return {
     mountpoint: message.fs_id?.mountpoint ?? "",
     usedBytes: message.used_bytes?.value ?? 0,
     inodesUsed: message.inodes_used?.value ?? 0,
   };
+}
+
+/** CRI-O with an image store of its own names two places; containerd 2 names the one twice. */
+export function imageFilesystems(
+  message: cri.ImageFsInfoResponse,
+): ImageFilesystem[] {
+  const [layers] = message.container_filesystems.map(filesystemUsage);
+  return message.image_filesystems
+    .map(filesystemUsage)
+    .map((images) =>
+      layers === undefined || layers.mountpoint === images.mountpoint
+        ? images
+        : { ...images, layers },
+    );
 }
 
 export function containerStats(message: cri.ContainerStats): ContainerStats {

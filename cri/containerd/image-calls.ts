@@ -1,6 +1,6 @@
 // Images: listed, pulled, removed, imported and exported.
 import { RuntimeError, type Runtime } from "../runtime.ts";
-import { filesystemUsage, imageSummary } from "./answers.ts";
+import { imageFilesystems, imageSummary } from "./answers.ts";
 import type { CallContext } from "./call-context.ts";
 import { exportImages } from "./image-export.ts";
 import { importImageArchive } from "./image-import.ts";
@@ -81,8 +81,7 @@ export function imageCalls({ connection, clock }: CallContext): ImageCalls {
     },
 
     async imageFsInfo() {
-      const { image_filesystems } = await connection.call("ImageFsInfo", {});
-      return image_filesystems.map(filesystemUsage);
+      return imageFilesystems(await connection.call("ImageFsInfo", {}));
     },
 
     importImage: (tarPath, { pinned = false } = {}) => {

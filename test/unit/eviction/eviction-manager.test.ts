@@ -116,7 +116,7 @@ function manager(
   options: {
     after?: Signals;
     settings?: Partial<ThresholdSettings>;
-    imagesApart?: boolean;
+    layout?: "images and layers apart";
     maxPodGraceSeconds?: number;
   } = {},
 ): Made {
@@ -148,7 +148,7 @@ function manager(
       return Promise.resolve();
     },
     readSignals: () => Promise.resolve(now),
-    imagesApart: () => options.imagesApart ?? false,
+    diskLayout: () => options.layout ?? "together",
     evict: (pod: Pod, { message, graceSeconds }) => {
       running.add(pod.metadata.uid ?? "");
       ended.push(`${pod.metadata.name}: ${message}`);
@@ -301,7 +301,7 @@ test("with images on a file system of their own, the node's is sought among pods
       ["writes", using(0, 100)],
       ["logs", using(0, 0, 10)],
     ]),
-    { imagesApart: true },
+    { layout: "images and layers apart" },
   );
   await look(fullDisk);
   expect(reclaimed()).toBe(0);

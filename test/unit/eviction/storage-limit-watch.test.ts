@@ -153,7 +153,7 @@ test("the node's pressure is seen while a pod's files are being counted", async 
       Promise.resolve(
         new Map([["memory.available", { available, capacity: 1 << 30 }]]),
       ),
-    imagesApart: () => false,
+    diskLayout: () => "together",
     evict: () => undefined,
     isEnded: () => false,
     onChange: ({ memory }) => pressures.push(memory),

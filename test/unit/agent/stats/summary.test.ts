@@ -14,6 +14,7 @@ import {
 } from "../../../../agent/stats/summary-parts.ts";
 import { StatsSummary } from "../../../../agent/stats/summary.ts";
 import type { Runtime } from "../../../../cri/runtime.ts";
+import type { ImageFilesystem } from "../../../../cri/usage.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
@@ -145,11 +146,15 @@ describe("a whole summary", () => {
     messageBytes = bytes("containers/c", "containers/c/0");
   });
   const asked = { figures: 0 };
+  let imageFs: ImageFilesystem = {
+    mountpoint: "/",
+    usedBytes: 5,
+    inodesUsed: 2,
+  };
   const summary = new StatsSummary({
     runtime: {
       containerStats: () => Promise.resolve([stats("c"), stats("d")]),
-      imageFsInfo: () =>
-        Promise.resolve([{ mountpoint: "/", usedBytes: 5, inodesUsed: 2 }]),
+      imageFsInfo: () => Promise.resolve([imageFs]),
     } as unknown as Runtime,
     nodeName: "n",
     get rootDirectory() {
@@ -223,6 +228,25 @@ describe("a whole summary", () => {
     ).pods;
     // The runtime's 0 of a container without a limit is no amount.
     expect(containers[0]!.memory).not.toHaveProperty("availableBytes");
+  });
+
+  test("layers on a file system of their own have its figures", async () => {
+    const together = imageFs;
+    imageFs = {
+      ...together,
+      layers: { mountpoint: "/proc", usedBytes: 9, inodesUsed: 1 },
+    };
+    const found = await summary.summary(false);
+    imageFs = together;
+    expect(found).toMatchObject({
+      node: {
+        runtime: {
+          imageFs: { usedBytes: 5 },
+          containerFs: { usedBytes: 9, capacityBytes: 0 },
+        },
+      },
+      pods: [{ containers: [{ rootfs: { capacityBytes: 0 } }, {}] }],
+    });
   });
 
   test("of processor and memory alone, no disk and no network is read", async () => {
