@@ -19,7 +19,10 @@ interface LogError {
 
 /** What the engine throws: a fault of this program, whose place is needed to find it. */
 const faults = new Set([
-  ...["TypeError", "RangeError", "ReferenceError", "SyntaxError"],
+  "TypeError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
   "AssertionError",
 ]);
 const errorLevel = 50;

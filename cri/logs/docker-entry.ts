@@ -1,4 +1,4 @@
-// A line of Docker's own log of a container, a JSON object: {"log":"text\\n","stream":"stdout","time":"2026-…Z"}. A text without
+// A line of Docker's own log of a container, a JSON object: {"log":"text\n","stream":"stdout","time":"2026-…Z"}. A text without
 // its newline is a piece of a longer line, or the end of the output.
 
 export interface DockerEntry {

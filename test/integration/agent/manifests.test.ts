@@ -42,6 +42,27 @@ beforeEach(async () => {
 });
 afterEach(() => source.stop());
 
+/** Another source in place of it. Only events count for it: its next look by itself is a minute away. */
+async function watchAgain(
+  change: Partial<ConstructorParameters<typeof FileSource>[0]> = {},
+): Promise<void> {
+  await source.stop();
+  source = new FileSource({
+    podLevelResources: false,
+    rules: objectProblems,
+    path: directory,
+    nodeName: "n1",
+    checkFrequencyMs: 60_000,
+    clock: systemClock,
+    logger: pino({ level: "silent" }),
+    takeOther: (object) => object,
+    onPods: (found) => (pods = found),
+    onProblem: () => undefined,
+    ...change,
+  });
+  await source.start();
+}
+
 const names = (): string[] => pods.map(({ metadata }) => metadata.name).sort();
 const pod = (name: string, extra = ""): string => `apiVersion: v1
 kind: Pod
@@ -281,21 +302,7 @@ test("pods that the API server's rules refuse are reported with file, line and f
 });
 
 test("what is written a moment after the truncation is not missed", async () => {
-  // Only events count here: the next look by itself is a minute away.
-  await source.stop();
-  source = new FileSource({
-    podLevelResources: false,
-    rules: objectProblems,
-    path: directory,
-    nodeName: "n1",
-    checkFrequencyMs: 60_000,
-    clock: systemClock,
-    logger: pino({ level: "silent" }),
-    takeOther: (object) => object,
-    onPods: (found) => (pods = found),
-    onProblem: () => undefined,
-  });
-  await source.start();
+  await watchAgain();
   await write("a.yaml", pod("a"));
   await eventually(() => names().join() === "a-n1");
   for (const delayMs of [0, 5, 10, 20, 30, 40]) {
@@ -310,23 +317,12 @@ test("what is written a moment after the truncation is not missed", async () => 
 
 test("a file removed and made again at once is gone in between; one that another takes the place of is not", async () => {
   const sets: string[] = [];
-  await source.stop();
-  source = new FileSource({
-    podLevelResources: false,
-    rules: objectProblems,
-    path: directory,
-    nodeName: "n1",
-    checkFrequencyMs: 60_000,
-    clock: systemClock,
-    logger: pino({ level: "silent" }),
-    takeOther: (object) => object,
+  await watchAgain({
     onPods: (found) => {
       pods = found;
       sets.push(names().join());
     },
-    onProblem: () => undefined,
   });
-  await source.start();
   await write("a.yaml", pod("a"));
   await write("b.yaml", pod("b"));
   await eventually(() => names().join() === "a-n1,b-n1");
@@ -356,22 +352,13 @@ test("a file that can't be watched is one line of the log that names it, and the
   await source.stop();
   const itself = path.join(directory, "loop.yaml");
   await fs.symlink(itself, itself);
-  source = new FileSource({
-    podLevelResources: false,
-    rules: objectProblems,
-    path: directory,
-    nodeName: "n1",
-    checkFrequencyMs: 60_000,
-    clock: systemClock,
+  await watchAgain({
     logger: pino(
       { level: "warn" },
       { write: (line: string) => void lines.push(JSON.parse(line) as never) },
     ),
-    takeOther: (object) => object,
-    onPods: (found) => (pods = found),
     onProblem: (_file, message) => problems.push(message),
   });
-  await source.start();
   expect(problems).toEqual([`${itself}: too many levels of symbolic links`]);
   await eventually(() => lines.length > 0);
   await write("a.yaml", pod("a"));
