@@ -111,7 +111,6 @@ pod_ranges() {
 	done | sort -u
 }
 ranges=$(pod_ranges)
-# Where secrets and tokens lay in earlier versions: a directory for each root directory of an agent.
 # Service rules in iptables: the rules that enter the chains of this prefix, and the chains.
 remove_service_chains() {
 	for tool in iptables ip6tables; do
@@ -169,6 +168,7 @@ remove_empty_tables() {
 		done
 	done
 }
+# Where secrets and tokens lay in earlier versions: a directory for each root directory of an agent.
 memory_directory() { printf '/run/orbit/volumes/%s' "$(printf %s "$1" | sha256sum | cut -c1-12)"; }
 # This script and all it was started by.
 ancestors() {
@@ -229,6 +229,18 @@ server_processes() {
 				;;
 			esac
 		done
+	done
+}
+# Programs by which these processes change the network at this moment.
+network_programs() {
+	for process in $1; do
+		grep -lsE "^PPid:[[:space:]]*$process\$" /proc/[0-9]*/status
+	done | while read -r file; do
+		directory=${file%/status}
+		executable=$(readlink "$directory/exe" 2>/dev/null) || continue
+		case ${executable##*/} in
+		nft | ip | wg | xtables-*) printf '%s\n' "${directory#/proc/}" ;;
+		esac
 	done
 }
 # The sockets of all runtimes the cluster may have used: the recorded one, the private one, the machine's.
@@ -314,13 +326,24 @@ if [ -z "$root" ]; then
 	running=$(server_processes)
 	if [ -n "$running" ]; then
 		say "Stopping the server"
+		changing=$(network_programs "$running")
 		end_processes TERM "$running"
 		waited=0
 		while [ -z "$dry_run" ] && [ $waited -lt 20 ] && [ -n "$(server_processes)" ]; do
+			changing="$changing$(network_programs "$running" | sed 's/^/ /')"
 			sleep 0.5
 			waited=$((waited + 1))
 		done
 		end_processes KILL "$(server_processes)"
+		# A server that was stopping already ends at once, and they go on: what they write now would stay.
+		waited=0
+		[ -z "$changing" ] || say "Waiting for the changes to the network that it had begun"
+		for process in $changing; do
+			while [ -z "$dry_run" ] && [ $waited -lt 20 ] && readlink "/proc/$process/exe" >/dev/null; do
+				sleep 0.5
+				waited=$((waited + 1))
+			done
+		done
 	fi
 	say "Ending pods and their runtime"
 	# By their runtime while it answers: that removes their network too.

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import * as fs from "node:fs";
 import { eventually } from "../support/eventually.ts";
+import { orbitProgram } from "../support/start-orbit.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
 const lan = new NodeMachines();
@@ -278,4 +279,69 @@ test("namespaces of pods whose runtime is gone are removed, others stay", async 
       if (fs.existsSync(`/run/netns/${name}`))
         two.run("ip", "netns", "del", name);
   }
+});
+
+/** The name of a process; of one that has ended: nothing. */
+function nameOf(pid: string): string {
+  try {
+    return fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+test("what a server that ends at once was still writing is removed, too", async () => {
+  const data = `${two.directory}/data-ending`;
+  for (const directory of ["store", "containerd/cni/net.d"])
+    fs.mkdirSync(`${data}/${directory}`, { recursive: true });
+  fs.writeFileSync(
+    `${data}/containerd/cni/net.d/99-orbit.conflist`,
+    '{"subnet": "10.237.7.0/24"}',
+  );
+  const table = "orbit-pods-10-237-7-0-24";
+  // The rules are all there only when the server is gone, as on a machine where nft takes long.
+  const program = `
+    const { spawn } = require("node:child_process");
+    require("node:fs").openSync("${data}/store/log", "w");
+    const late = "echo add table ip ${table}; while [ ! -e ${data}/late ]; do sleep 0.1; done";
+    const rules = spawn("sh", ["-c", late], { stdio: ["ignore", "pipe", "inherit"] });
+    spawn("nft", ["-f", "-"], { stdio: [rules.stdout, "inherit", "inherit"] });
+    process.on("SIGTERM", () => process.exit(143));
+    console.log(1);
+    setInterval(() => 0, 1e6);`;
+  const server = spawn(
+    "nsenter",
+    [`--net=/run/netns/${two.namespace}`, process.execPath, ...["-e", program]],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  await once(server.stdout, "data");
+  const [command = "", ...words] = two.wrapper;
+  const cleanup = spawn(
+    command,
+    [
+      ...words,
+      ...[process.execPath, orbitProgram, "cleanup", `--data-dir=${data}`],
+      "--cgroup-root=/orbit-nowhere",
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const cleaned = once(cleanup, "exit");
+  let said = "";
+  for await (const chunk of cleanup.stdout) {
+    said += String(chunk);
+    // By then the tables are gone, unless it waits before.
+    if (/Waiting for the changes|Removing cgroups/.test(said))
+      fs.writeFileSync(`${data}/late`, "");
+  }
+  expect(await cleaned).toEqual([0, null]);
+  expect(said).toContain(`nft delete table ip ${table}`);
+  // Without the wait nft would still run now.
+  await eventually(
+    () =>
+      !two
+        .run("ip", "netns", "pids", two.namespace)
+        .split("\n")
+        .some((pid) => pid !== "" && nameOf(pid) === "nft"),
+  );
+  expect(two.run("nft", "list", "tables")).not.toContain(table);
 });
