@@ -17,8 +17,13 @@ type WireObject = Record<string, unknown>;
 
 export interface WireCodec {
   encode(message: string, value: object): Buffer;
-  /** Throws RangeError or Error on truncated or malformed bytes. */
+  /** Throws MalformedMessage. */
   decode(message: string, bytes: Uint8Array): WireObject;
+}
+
+/** What a peer has sent is no such message: truncated, malformed or too large. A fault of the peer, not of this program. */
+export class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage";
 }
 
 /** A message nested deeper than this is an attack, not an answer of a peer of ours. */
@@ -81,7 +86,11 @@ class TableCodec implements WireCodec {
   decode(message: string, bytes: Uint8Array): WireObject {
     this.#fieldsLeft = this.#maxFields;
     const reader = Reader.create(bytes);
-    return this.#readMessage(reader, message, reader.len, 0);
+    try {
+      return this.#readMessage(reader, message, reader.len, 0);
+    } catch (error) {
+      throw new MalformedMessage((error as Error).message);
+    }
   }
 
   #message(name: string): Message {
@@ -158,8 +167,8 @@ class TableCodec implements WireCodec {
     end: number,
     depth: number,
   ): WireObject {
-    if (depth > maxDepth) throw new RangeError("message nested too deeply");
-    if (end > reader.len) throw new RangeError(`message ${name} is truncated`);
+    if (depth > maxDepth) throw new Error("message nested too deeply");
+    if (end > reader.len) throw new Error(`message ${name} is truncated`);
     const message = this.#message(name);
     message.byNumber ??= new Map(message.rows.map((row) => [row[1], row]));
     const value = emptyMessage(message.rows);
@@ -242,7 +251,7 @@ class TableCodec implements WireCodec {
 
   #countField(): void {
     if (--this.#fieldsLeft < 0)
-      throw new RangeError(`message has more than ${this.#maxFields} fields`);
+      throw new Error(`message has more than ${this.#maxFields} fields`);
   }
 }
 

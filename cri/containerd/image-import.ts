@@ -5,6 +5,7 @@ import { grpcCodes } from "../../grpc/channel.ts";
 import { once } from "node:events";
 import type { FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { imageFilesystems } from "./answers.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import {
   openImageArchive,
@@ -54,8 +55,8 @@ const smallBlobBytes = 1024 * 1024;
 async function roomForImages(
   connection: Connection,
 ): Promise<DiskRoom | undefined> {
-  const { image_filesystems: found } = await connection.call("ImageFsInfo", {});
-  const directory = found[0]?.fs_id?.mountpoint;
+  const [images] = imageFilesystems(await connection.call("ImageFsInfo", {}));
+  const directory = images?.mountpoint;
   return directory
     ? await diskRoom(directory).catch(() => undefined)
     : undefined;

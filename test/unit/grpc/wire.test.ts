@@ -2,6 +2,7 @@
 import * as protobuf from "protobufjs";
 import {
   createBoundedWireCodec,
+  MalformedMessage,
   createWireCodec,
   type WireTable,
 } from "../../../grpc/wire.ts";
@@ -81,7 +82,9 @@ test("a map key can't reach the prototype", () => {
 test.each(["0a05", "0aff", "2aff01", "ff", "3a7f0a", "0a80808080808080808080"])(
   "malformed %s throws",
   (hex) => {
-    expect(() => codec.decode("M", Buffer.from(hex, "hex"))).toThrow();
+    expect(() => codec.decode("M", Buffer.from(hex, "hex"))).toThrow(
+      MalformedMessage,
+    );
   },
 );
 
