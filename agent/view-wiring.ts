@@ -48,6 +48,13 @@ export function wireViews(
     periodMs: settings.volumeStatsAggPeriodMs,
     clock,
     mounted: (uid) => parts.volumes.mountedOf(uid),
+    onAbnormal: (pod, volume, message) =>
+      parts.events.pod(
+        pod,
+        "Warning",
+        "VolumeConditionAbnormal",
+        `Volume ${volume}: ${message}`,
+      ),
   });
   const figures = (): Promise<readonly ContainerFigures[]> =>
     containerFigures({

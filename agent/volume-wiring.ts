@@ -52,6 +52,7 @@ export function wireVolumes(
     client,
     registry,
     inUse,
+    health: isGateOn(config, "CSIVolumeHealth"),
     secret: async (namespace, name) => {
       const found = await objects.secret(namespace, name);
       return found && secretTexts(found);

@@ -4,6 +4,7 @@ import type { AgentConfig } from "./agent-config.ts";
 
 /** Gates with an effect in the agent. */
 export type AgentGate =
+  | "CSIVolumeHealth"
   | "ClusterTrustBundleProjection"
   | "ComponentFlagz"
   | "ComponentStatusz"

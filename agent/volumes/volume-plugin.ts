@@ -48,8 +48,11 @@ export interface VolumeUsage {
   readonly inodesFree?: number;
   readonly inodes?: number;
   readonly inodesUsed?: number;
-  /** As the driver reports it. */
-  readonly abnormal?: boolean;
+  /** As a driver reports it, with the gate CSIVolumeHealth. */
+  readonly condition?: {
+    readonly abnormal: boolean;
+    readonly message: string;
+  };
 }
 
 /** By reading the directory, by asking its file system, which may be another machine's, or the type's own way. */

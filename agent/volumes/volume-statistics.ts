@@ -21,6 +21,8 @@ interface VolumeStatisticsOptions {
   readonly mounted: (
     uid: string,
   ) => ReadonlyMap<string, MountedVolume> | undefined;
+  /** A driver reports that something is wrong with a volume; at each reading. */
+  readonly onAbnormal?: (pod: Pod, volume: string, message: string) => void;
 }
 
 interface Kept {
@@ -76,7 +78,9 @@ export class VolumeStatistics {
         const found = mounted.get(volume.name);
         const usage = found && (await this.#usageOf(pod, volume.name, found));
         if (!usage) return [];
-        const { abnormal, ...amounts } = usage;
+        const { condition, ...amounts } = usage;
+        if (condition?.abnormal)
+          this.#options.onAbnormal?.(pod, volume.name, condition.message);
         const claim = claimNameOf({ metadata }, volume);
         return [
           {
@@ -91,9 +95,9 @@ export class VolumeStatistics {
                     namespace: metadata.namespace ?? "default",
                   },
                 }),
-            ...(abnormal === undefined
-              ? {}
-              : { volumeHealthStats: { abnormal } }),
+            ...(condition
+              ? { volumeHealthStats: { abnormal: condition.abnormal } }
+              : {}),
           },
         ];
       }),

@@ -6,7 +6,6 @@ export const unbuiltGates: ReadonlySet<string> = new Set([
   "AllowDNSOnlyNodeCSR",
   "AllowInsecureKubeletCertificateSigningRequests",
   "AllowOverwriteTerminationGracePeriodSeconds",
-  "CSIVolumeHealth",
   "CloudControllerManagerWebhook",
   "CoordinatedLeaderElection",
   "CrossNamespaceVolumeDataSource",

@@ -31,6 +31,8 @@ export interface CsiCallsOptions {
   readonly nodeName: string;
   readonly client: Client | undefined;
   readonly registry: CsiRegistry;
+  /** Gate CSIVolumeHealth: drivers are asked how their volumes are. */
+  readonly health: boolean;
   /** Data of a Secret, decoded. */
   readonly secret: (
     namespace: string,
@@ -82,7 +84,7 @@ export class CsiCalls {
 
   /** undefined when the driver is not there. */
   async usage(
-    volume: CsiVolume,
+    { volume, capabilities }: Pick<Prepared, "volume" | "capabilities">,
     path: string,
   ): Promise<VolumeUsage | undefined> {
     const driver = this.#options.registry.find(volume.driver);
@@ -92,7 +94,12 @@ export class CsiCalls {
       path,
       volume.ephemeral ? "" : this.staging(volume),
     );
-    return usageOf(answer);
+    const { condition, ...usage } = usageOf(answer);
+    return condition &&
+      this.#options.health &&
+      capabilities.has(nodeCapability.condition)
+      ? { ...usage, condition }
+      : usage;
   }
 
   /** Rejects while the driver is not there or the volume is not attached. */

@@ -119,15 +119,13 @@ export class CsiVolumes {
     });
   }
 
-  #mounted(
-    { volume, object, capabilities }: Prepared,
-    pod: Pod,
-  ): MountedVolume {
+  #mounted(prepared: Prepared, pod: Pod): MountedVolume {
+    const { volume, object, capabilities } = prepared;
     const { readOnly } = volume;
     const path = this.#calls.target(volume, pod);
     if (volume.block) return { path, readOnly, device: true };
     const usage = capabilities.has(nodeCapability.volumeStats)
-      ? { usage: () => this.#calls.usage(volume, path) }
+      ? { usage: () => this.#calls.usage(prepared, path) }
       : {};
     return {
       path,

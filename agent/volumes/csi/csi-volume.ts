@@ -187,7 +187,7 @@ export function podInfo(
   };
 }
 
-/** Bytes and inodes of a driver's answer. */
+/** Bytes, inodes and condition of a driver's answer. */
 export function usageOf({
   usage,
   volume_condition: condition,
@@ -209,7 +209,7 @@ export function usageOf({
           inodesUsed: inodes.used,
         })
       : {}),
-    ...(condition ? { abnormal: condition.abnormal } : {}),
+    ...(condition ? { condition } : {}),
   };
 }
 

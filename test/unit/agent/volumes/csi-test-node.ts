@@ -182,6 +182,7 @@ function startAgent(root: string, api: MemoryApi) {
     client,
     registry,
     inUse: new VolumesInUse({ client, nodeName: "n1" }),
+    health: false,
     secret: (namespace, name) =>
       Promise.resolve(name === "there" ? { password: namespace } : undefined),
     token: (_pod, audience) =>

@@ -1,5 +1,13 @@
 // What a driver says of a volume's use, as statistics show it.
-import { usageOf } from "../../../../agent/volumes/csi/csi-volume.ts";
+import { CsiCalls } from "../../../../agent/volumes/csi/csi-calls.ts";
+import { CsiPaths } from "../../../../agent/volumes/csi/csi-records.ts";
+import { nodeCapability } from "../../../../agent/volumes/csi/csi-protocol.ts";
+import type { CsiRegistry } from "../../../../agent/volumes/csi/csi-registry.ts";
+import { testPod } from "../runtime-objects.ts";
+import {
+  csiVolume,
+  usageOf,
+} from "../../../../agent/volumes/csi/csi-volume.ts";
 
 test("bytes, inodes and the condition of a volume", () => {
   expect(
@@ -17,7 +25,7 @@ test("bytes, inodes and the condition of a volume", () => {
     inodesFree: 9,
     inodes: 10,
     inodesUsed: 0,
-    abnormal: true,
+    condition: { abnormal: true, message: "a disk is failing" },
   });
 });
 
@@ -31,3 +39,37 @@ test("negative amounts are left out: readers take them as unsigned", () => {
     }),
   ).toEqual({ capacityBytes: 100 });
 });
+
+test.each([
+  { health: true, capabilities: [nodeCapability.condition], shown: true },
+  { health: false, capabilities: [nodeCapability.condition], shown: false },
+  { health: true, capabilities: [nodeCapability.volumeStats], shown: false },
+])(
+  "gate $health, capabilities $capabilities: the condition is shown: $shown",
+  async ({ health, capabilities, shown }) => {
+    const condition = { abnormal: true, message: "a disk is failing" };
+    const stats = () =>
+      Promise.resolve({ usage: [], volume_condition: condition });
+    const calls = new CsiCalls(
+      {
+        nodeName: "n1",
+        client: undefined,
+        registry: { find: () => ({ stats }) } as unknown as CsiRegistry,
+        health,
+        secret: () => Promise.resolve(undefined),
+        token: () => Promise.reject(new Error("not asked for")),
+      },
+      new CsiPaths({ rootDirectory: "/r", memoryDirectory: undefined }),
+    );
+    const volume = csiVolume({
+      ...{ pod: testPod({}), name: "v" },
+      source: { csi: { driver: "d" } },
+    });
+    expect(
+      await calls.usage(
+        { volume, capabilities: new Set(capabilities) },
+        "/r/v",
+      ),
+    ).toEqual(shown ? { condition } : {});
+  },
+);

@@ -209,6 +209,7 @@ test("what volumes use, read once a period; a volume that fails has none", async
   const where = directories();
   fs.writeFileSync(path.join(where, "f"), "x".repeat(10_000));
   let asked = 0;
+  const reported: string[] = [];
   const mounted = new Map<string, MountedVolume>([
     ["files", { path: where, readOnly: false, usage: "directory" }],
     ["host", { path: "/", readOnly: false }],
@@ -219,7 +220,10 @@ test("what volumes use, read once a period; a volume that fails has none", async
         readOnly: false,
         usage: () => {
           asked++;
-          return Promise.resolve({ usedBytes: 7, abnormal: true });
+          return Promise.resolve({
+            usedBytes: 7,
+            condition: { abnormal: true, message: "a disk is failing" },
+          });
         },
       },
     ],
@@ -236,6 +240,8 @@ test("what volumes use, read once a period; a volume that fails has none", async
     periodMs: 60_000,
     clock,
     mounted: () => mounted,
+    onAbnormal: (_pod, volume, message) =>
+      reported.push(`${volume}: ${message}`),
   });
   const pod = testPod({
     volumes: [
@@ -259,6 +265,7 @@ test("what volumes use, read once a period; a volume that fails has none", async
     }),
   ]);
   expect(stats[0]!["usedBytes"]).toBeGreaterThanOrEqual(10_000);
+  expect(reported).toEqual(["driver: a disk is failing"]);
   await statistics.of(pod);
   expect(asked).toBe(1);
   clock.advance(60_000);
