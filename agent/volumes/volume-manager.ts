@@ -32,6 +32,7 @@ import {
 import {
   servedBy,
   VolumeFailure,
+  VolumePending,
   type MountedVolume,
   type VolumePlugin,
   type VolumeRequest,
@@ -111,7 +112,7 @@ export class VolumeManager {
     await this.#memory.stop();
   }
 
-  /** Rejects with the texts of all volumes that can't be made ready. */
+  /** Rejects with the texts of all volumes that can't be made ready; VolumePending: when none has failed. */
   async mount(pod: Pod): Promise<void> {
     const uid = pod.metadata.uid ?? "";
     const mounted = this.#pods.get(uid) ?? new Map<string, Mounted>();
@@ -126,7 +127,13 @@ export class VolumeManager {
         ? [failureText(volumes[index]!.name, result.reason)]
         : [],
     );
-    if (failures.length > 0) throw new Error(failures.join("; "));
+    if (failures.length === 0) return;
+    const isPending = results.every(
+      (result) =>
+        result.status === "fulfilled" || result.reason instanceof VolumePending,
+    );
+    const text = failures.join("; ");
+    throw isPending ? new VolumePending(text) : new Error(text);
   }
 
   async #mountOne(

@@ -40,6 +40,9 @@ export class VolumeFailure extends Error {
   }
 }
 
+/** Others have to do something first, such as to attach the volume: no failure yet, and soon to be asked again. */
+export class VolumePending extends Error {}
+
 /** What a volume has and uses, as /stats/summary shows it; what is absent is not known. */
 export interface VolumeUsage {
   readonly availableBytes?: number;
@@ -83,7 +86,7 @@ export interface VolumePlugin {
   readonly serves: readonly ("pod" | "persistent")[];
   /**
    * Makes the volume ready. Idempotent: an agent that was restarted calls it for what its predecessor mounted, and gets
-   * what is there. Rejects with the text for the FailedMount event.
+   * what is there. Rejects with the text for the FailedMount event, or with VolumePending, which is none.
    */
   mount(request: VolumeRequest): Promise<MountedVolume>;
   /** Brings content that follows the API up to date. Absent: a mounted volume never changes. */

@@ -4,6 +4,7 @@ import type { Container, Pod, PodStatus } from "../../../api/types/core-v1.ts";
 import type { SandboxConfig, SandboxStatus } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import type { PodEvents } from "../../events/pod-events.ts";
+import { VolumePending } from "../../volumes/volume-plugin.ts";
 import {
   networkedSandbox,
   type PodNetworkHooks,
@@ -70,7 +71,7 @@ export interface StartResult {
   retryInMs: number;
 }
 
-/** Rejects, after a FailedMount event, when a volume can't be made ready. */
+/** Rejects, after a FailedMount event, when a volume can't be made ready; with VolumePending while one is waited for. */
 export async function mountVolumes(
   { volumes, events }: Pick<PodStartContext, "volumes" | "events">,
   pod: Pod,
@@ -79,7 +80,8 @@ export async function mountVolumes(
     await volumes.mount(pod);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    events.pod(pod, "Warning", "FailedMount", text);
+    if (!(error instanceof VolumePending))
+      events.pod(pod, "Warning", "FailedMount", text);
     throw error;
   }
 }

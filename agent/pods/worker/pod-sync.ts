@@ -10,6 +10,7 @@ import type { PodResizer, ResizeView } from "../resize/pod-resizer.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
 import type { BackOff } from "../../pacing/back-off.ts";
+import { VolumePending } from "../../volumes/volume-plugin.ts";
 import {
   mountVolumes,
   startPod,
@@ -110,6 +111,9 @@ type SyncResult =
   | { next: "finished" }
   | { next: "end"; request: EndRequest };
 
+/** Until a volume that others have to attach is looked at again, as often as the reference does. */
+const pendingMs = 500;
+
 export class PodSync {
   readonly #context: SyncContext;
   readonly #of: SyncedPod;
@@ -179,7 +183,13 @@ export class PodSync {
       actions.finished ? "ending" : "running",
     );
     if (actions.finished) return { next: "finished" };
-    const { changed, retryInMs } = await this.#execute(actions, runtimePod);
+    const { changed, retryInMs } = await this.#execute(
+      actions,
+      runtimePod,
+    ).catch((error: unknown) => {
+      if (!(error instanceof VolumePending)) throw error;
+      return { changed: false, retryInMs: pendingMs };
+    });
     if (changed || (await this.#resized(view, runtimePod)))
       return { next: "again" };
     const forMs = Math.min(

@@ -3,6 +3,7 @@
 import {} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../../cri/directories.ts";
+import type { Clock } from "../../../api/clock.ts";
 import { isNotFound } from "../../../api/errors.ts";
 import type { CSIDriver } from "../../../api/types/storage-v1.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
@@ -31,6 +32,7 @@ export interface CsiCallsOptions {
   readonly nodeName: string;
   readonly client: Client | undefined;
   readonly registry: CsiRegistry;
+  readonly clock: Clock;
   /** Gate CSIVolumeHealth: drivers are asked how their volumes are. */
   readonly health: boolean;
   /** Data of a Secret, decoded. */
@@ -102,9 +104,9 @@ export class CsiCalls {
       : usage;
   }
 
-  /** Rejects while the driver is not there or the volume is not attached. */
-  async prepare(volume: CsiVolume): Promise<Prepared> {
-    const { client, registry, nodeName } = this.#options;
+  /** Rejects while the driver is not there or the volume is not attached (for a while with VolumePending). */
+  async prepare(volume: CsiVolume, pod: Pod): Promise<Prepared> {
+    const { client, registry, nodeName, clock } = this.#options;
     let driver: CsiDriver;
     try {
       driver = registry.driver(volume.driver);
@@ -128,7 +130,7 @@ export class CsiCalls {
       throw new Error("volumes that are attached need an API server");
     const context =
       attachable && client
-        ? await publishContext({ client, nodeName }, volume)
+        ? await publishContext({ client, nodeName, clock }, volume, pod)
         : {};
     const capabilities = await driver.capabilities();
     return { volume, driver, object, capabilities, context, attachable };

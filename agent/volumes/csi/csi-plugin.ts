@@ -7,7 +7,6 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Logger } from "pino";
-import type { Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { WorkQueue } from "../../../client/work-queue.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
@@ -44,7 +43,6 @@ interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {
     "rootDirectory" | "memoryDirectory" | "nodeName"
   >;
   readonly inUse: VolumesInUse;
-  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -106,7 +104,7 @@ export class CsiVolumes {
   async #mount(request: VolumeRequest): Promise<MountedVolume> {
     const volume = csiVolume(request);
     return this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
-      const prepared = await this.#calls.prepare(volume);
+      const prepared = await this.#calls.prepare(volume, request.pod);
       await this.#record(prepared, request.pod);
       if (!volume.ephemeral)
         await this.#calls.stage(prepared, request.pod, () =>
@@ -184,7 +182,7 @@ export class CsiVolumes {
     await this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
       const object = await this.#calls.driverObject(volume.driver);
       if (!object?.spec.requiresRepublish && !request.claim) return;
-      const prepared = await this.#calls.prepare(volume);
+      const prepared = await this.#calls.prepare(volume, request.pod);
       if (object?.spec.requiresRepublish)
         await this.#calls.publish(prepared, request.pod, false);
       if (!volume.readOnly) await this.#calls.expand(prepared, request);

@@ -1,5 +1,6 @@
 // The transitions of a pod's worker over a fake runtime, and its states by themselves.
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
+import { VolumePending } from "../../../agent/volumes/volume-plugin.ts";
 import { PodWorkers } from "../../../agent/pods/worker/pod-workers.ts";
 import {
   cleaned,
@@ -59,6 +60,33 @@ const stage = (
   options: Parameters<typeof workerStage>[1] = {},
 ): Promise<Stage> => workerStage(directories(), options);
 const pod = stagedPod;
+
+test.each([
+  // Looked at again each half second, where a failure is tried again after 1, 2 and 4 s.
+  { error: VolumePending, events: 0, isSoon: true },
+  { error: Error, events: 3, isSoon: false },
+])(
+  "a volume that is waited for with $error.name is reported $events times",
+  async ({ error, events, isSoon }) => {
+    const mountedAtMs: number[] = [];
+    const reported: string[] = [];
+    const on = await stage({
+      fate(call) {
+        if (call !== "volumes.mount") return { kind: "works" };
+        if (mountedAtMs.push(on.clock.now()) <= 3) throw new error("not yet");
+        return { kind: "works" };
+      },
+      events: (reason) => void reported.push(reason),
+    });
+    on.workers.set(pod());
+    await on.until("the app runs", () => on.running().length === 1);
+    expect(reported.filter((each) => each === "FailedMount")).toHaveLength(
+      events,
+    );
+    const lastWaitMs = mountedAtMs[3]! - mountedAtMs[2]!;
+    expect([lastWaitMs, lastWaitMs < 4000]).toEqual([lastWaitMs, isSoon]);
+  },
+);
 
 test("a pod's ids of its user namespace are free once nothing of it runs, before it is reported to be over", async () => {
   const released: string[] = [];

@@ -1,4 +1,5 @@
 // What a driver says of a volume's use, as statistics show it.
+import { systemClock } from "../../../../api/clock.ts";
 import { CsiCalls } from "../../../../agent/volumes/csi/csi-calls.ts";
 import { CsiPaths } from "../../../../agent/volumes/csi/csi-records.ts";
 import { nodeCapability } from "../../../../agent/volumes/csi/csi-protocol.ts";
@@ -56,6 +57,7 @@ test.each([
         client: undefined,
         registry: { find: () => ({ stats }) } as unknown as CsiRegistry,
         health,
+        clock: systemClock,
         secret: () => Promise.resolve(undefined),
         token: () => Promise.reject(new Error("not asked for")),
       },

@@ -1,5 +1,6 @@
 // Volumes of CSI drivers against a real driver: registration, the order of calls, what drivers get, failures and hangs,
 // and that everything is ended, by the same agent or the next one. What happens to mounted volumes: csi-mounted.test.ts.
+import { VolumePending } from "../../../../agent/volumes/volume-plugin.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as grpc from "@grpc/grpc-js";
@@ -146,9 +147,22 @@ test("an attached volume waits for its attachment, and the node lists it while i
   await node.registered();
   await node.bound("vol");
   const pod = podWith("a", "vol");
-  await expect(node.agent.volumes.mount(pod)).rejects.toThrow(
-    'Volume not attached according to node status for volume "pv-vol"',
-  );
+  const notAttached =
+    'Volume not attached according to node status for volume "pv-vol"';
+  const failure = (agoMs: number): Promise<unknown> => {
+    const lastTransitionTime = new Date(Date.now() - agoMs).toISOString();
+    const scheduled = { type: "PodScheduled", status: "True" };
+    const status = { conditions: [{ ...scheduled, lastTransitionTime }] };
+    return node.agent.volumes
+      .mount({ ...pod, status })
+      .catch((e: unknown) => e);
+  };
+  const early = await failure(0);
+  expect(early).toBeInstanceOf(VolumePending);
+  expect((early as Error).message).toContain(notAttached);
+  const late = await failure(124_000);
+  expect(late).not.toBeInstanceOf(VolumePending);
+  expect((late as Error).message).toContain(notAttached);
   const unique = `kubernetes.io/csi/${driverName}^vol`;
   const { client } = node.agent;
   const id = attachmentName({ driver: driverName, volumeHandle: "vol" }, "n1");
