@@ -98,11 +98,29 @@ export function takeDistributed(
   const split = chooseSplit(places, free, count, groupSize);
   if (!split) return takePacked(places, free, count, preference);
   const freeOf = places.group(free, "node");
-  return [...split]
-    .flatMap(([node, wanted]) =>
-      takePacked(places, freeOf.get(node)!, wanted, preference),
-    )
+  return [...split.cpus]
+    .flatMap(([node, wanted]) => {
+      const rest = Array.from(
+        { length: (wanted - split.even) / groupSize },
+        () => groupSize,
+      );
+      const steps = [split.even, ...rest];
+      return takeInSteps(places, freeOf.get(node)!, steps, preference);
+    })
     .sort((a, b) => a - b);
+}
+
+/** Not at once: what an even split leaves over fills begun cores first, as at the reference. */
+function takeInSteps(
+  places: CpuPlaces,
+  free: Ids,
+  steps: readonly number[],
+  preference: Preference,
+): number[] {
+  const taken: number[] = [];
+  for (const count of steps)
+    taken.push(...takePacked(places, without(free, taken), count, preference));
+  return taken;
 }
 
 function checkEnough(free: Ids, count: number): void {
@@ -125,13 +143,13 @@ function nested(
     .flatMap(([, group]) => nested(places, group, deeper));
 }
 
-/** How many CPUs each of the chosen nodes gives; undefined: there is no even split. */
+/** undefined: there is no even split. */
 function chooseSplit(
   places: CpuPlaces,
   free: Ids,
   count: number,
   groupSize: number,
-): Map<number, number> | undefined {
+): Split | undefined {
   const freeOf = new Map(
     [...places.group(free, "node")].map(([node, cpus]) => [node, cpus.length]),
   );
@@ -152,13 +170,16 @@ function chooseSplit(
       if (split && (!best || split.imbalance < best.imbalance)) best = split;
       if (best?.imbalance === 0) break;
     }
-    if (best) return best.cpus;
+    if (best) return best;
   }
   return undefined;
 }
 
 interface Split {
+  /** How many CPUs each of the chosen nodes gives. */
   cpus: Map<number, number>;
+  /** What each of them gives at least. */
+  even: number;
   /** How unequal the nodes' free CPUs are afterwards. */
   imbalance: number;
 }
@@ -177,14 +198,15 @@ function splitOver(
   if (nodes.some((node) => freeOf.get(node)! < even)) return undefined;
   const base = new Map(nodes.map((node) => [node, even]));
   const rest = count - even * nodes.length;
-  if (rest === 0) return { cpus: base, imbalance: imbalance(freeOf, base) };
+  if (rest === 0)
+    return { cpus: base, even, imbalance: imbalance(freeOf, base) };
   const takers = nodes.filter((node) => freeOf.get(node)! - even >= groupSize);
   let best: Split | undefined;
   for (let size = takers.length; size >= 1; size--)
     for (const chosen of combinations(takers, size)) {
       const cpus = giveRest(chosen, freeOf, base, rest, groupSize);
       if (!cpus) continue;
-      const split = { cpus, imbalance: imbalance(freeOf, cpus) };
+      const split = { cpus, even, imbalance: imbalance(freeOf, cpus) };
       if (!best || split.imbalance < best.imbalance) best = split;
     }
   return best;

@@ -167,6 +167,15 @@ test.each<[string, string, number, number, string]>([
       expect(cpus).toHaveLength(7);
 });
 
+test("what an even split leaves over fills begun cores first", () => {
+  const machine = places(twoSockets);
+  const free = without(machine.all, [0, 3]);
+  // Three of each node: a core and the begun one's thread; then one more of node 0: the core {1,7} is taken, {6} too.
+  expect(formatCpuList(takeDistributed(machine, free, 7, 1))).toBe(
+    "1-2,4,6-7,9-10",
+  );
+});
+
 test("too many are refused", () => {
   for (const take of [takePacked, takeDistributed])
     expect(() => take(places(small), [1, 2], 3, 1 as never)).toThrow(
