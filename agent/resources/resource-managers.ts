@@ -3,8 +3,9 @@
 // Invariants: a pod is asked about once for each life of the agent, before its first container starts; what it holds is
 // given back when nothing of it runs any more.
 import type { Container, Pod } from "../../api/types/core-v1.ts";
-import type { Family } from "../../api/metrics/family.ts";
+import { Family } from "../../api/metrics/family.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
+import type { Alignment } from "./alignment.ts";
 import type { HintProvider } from "./topology/hint-provider.ts";
 import type { TopologyManager } from "./topology/topology-manager.ts";
 
@@ -38,6 +39,8 @@ export interface ResourceManager extends HintProvider {
   /** What can be handed out, when nothing is. */
   allocatable(): Partial<ResourceShares>;
   metrics(): Family[];
+  /** Absent: nothing of it lies together by its own policy. */
+  alignment?(): Alignment;
 }
 
 interface ResourceManagersOptions {
@@ -129,9 +132,19 @@ export class ResourceManagers {
 
   metrics(): Family[] {
     const { managers, topology } = this.#options;
+    const aligned = new Family(
+      "kubelet_container_aligned_compute_resources_count",
+      "counter",
+      "[ALPHA] Cumulative number of aligned compute resources allocated to containers by alignment type.",
+    );
+    for (const part of [topology, ...managers]) {
+      const { count = 0, ...labels } = part.alignment?.() ?? {};
+      if (count > 0) aligned.add(labels, count);
+    }
     return [
       ...managers.flatMap((manager) => manager.metrics()),
       ...topology.metrics(),
+      aligned,
     ];
   }
 }

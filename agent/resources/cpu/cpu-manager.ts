@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import type { Family } from "../../../api/metrics/family.ts";
+import type { Alignment } from "../alignment.ts";
 import { formatCpuList } from "../machine/cpu-list.ts";
 import type { Ids } from "../machine/id-set.ts";
 import type {
@@ -103,5 +104,9 @@ export class CpuManager implements ResourceManager {
 
   metrics(): Family[] {
     return this.#static.metrics();
+  }
+
+  alignment(): Alignment {
+    return this.#static.alignment();
   }
 }

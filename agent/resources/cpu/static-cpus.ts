@@ -8,6 +8,7 @@ import type { Container, Pod } from "../../../api/types/core-v1.ts";
 import { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
 import { AdmissionError } from "../admission-error.ts";
+import type { Alignment } from "../alignment.ts";
 import { StateFileError } from "../checkpoint-file.ts";
 import { formatCpuList } from "../machine/cpu-list.ts";
 import {
@@ -52,6 +53,8 @@ export class StaticCpus implements HintProvider {
   #reusable: { uid: string; cpus: Ids } = { uid: "", cpus: [] };
   #requests = 0;
   #failures = 0;
+  /** Containers that got their CPUs. */
+  #aligned = 0;
 
   /** @throws Error when the reservation does not fit the machine */
   constructor(options: StaticCpusOptions) {
@@ -191,7 +194,10 @@ export class StaticCpus implements HintProvider {
     if (count === 0) return;
     const uid = pod.metadata.uid ?? "";
     const has = this.exclusiveOf(uid, container.name);
-    if (has) return this.#passOn(pod, container, has);
+    if (has) {
+      this.#aligned++;
+      return this.#passOn(pod, container, has);
+    }
     this.#requests++;
     let cpus: Ids;
     try {
@@ -204,6 +210,7 @@ export class StaticCpus implements HintProvider {
     const containers = this.#assigned.exclusive.get(uid) ?? new Map();
     this.#assigned.exclusive.set(uid, containers.set(container.name, cpus));
     this.#assigned.shared = without(this.#assigned.shared, cpus);
+    this.#aligned++;
     this.#passOn(pod, container, cpus);
     await this.#options.checkpoint.save(this.#assigned);
     this.#options.onChange();
@@ -297,6 +304,12 @@ export class StaticCpus implements HintProvider {
       .save(this.#assigned)
       .catch(this.#options.onSaveFailure);
     this.#options.onChange();
+  }
+
+  /** Where only whole cores are given. */
+  alignment(): Alignment {
+    const count = this.#options.policy.fullCores ? this.#aligned : 0;
+    return { scope: "container", boundary: "physical_cpu", count };
   }
 
   metrics(): Family[] {

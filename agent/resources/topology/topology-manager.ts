@@ -9,6 +9,7 @@ import type {
   TopologyScope,
 } from "../../config/resource-policies.ts";
 import { AdmissionError, admissionRefusal } from "../admission-error.ts";
+import type { Alignment } from "../alignment.ts";
 import {
   noAffinity,
   type HintProvider,
@@ -158,8 +159,14 @@ export class TopologyManager {
     return placement.affinity;
   }
 
+  /** Of what the policy single-numa-node placed. */
+  alignment(): Alignment {
+    const { scope } = this.#options;
+    return { scope, boundary: "numa_node", count: this.#aligned };
+  }
+
   metrics(): Family[] {
-    const { policy, scope } = this.#options;
+    const { policy } = this.#options;
     if (policy === "none") return [];
     return [
       new Family(
@@ -177,14 +184,6 @@ export class TopologyManager {
         "histogram",
         "[ALPHA] Duration in milliseconds to serve a pod admission request.",
       ).addHistogram({}, this.#durations),
-      new Family(
-        "kubelet_container_aligned_compute_resources_count",
-        "counter",
-        "[ALPHA] Cumulative number of aligned compute resources allocated to containers by alignment type.",
-      ).add(
-        { scope, boundary: "numa_node" },
-        this.#aligned === 0 ? undefined : this.#aligned,
-      ),
     ];
   }
 }

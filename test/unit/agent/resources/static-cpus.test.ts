@@ -154,6 +154,8 @@ test("whole CPUs of Guaranteed pods are their own, all others share the rest", a
   manager.release("d");
   expect(listOf(manager, "c", "x")).toBe("0-7");
   expect([...manager.holders()]).toEqual([]);
+  // Whole cores were not demanded.
+  expect(manager.alignment().count).toBe(0);
 });
 
 test("the place that the topology manager chose comes first", async () => {
@@ -210,14 +212,22 @@ test("with full-pcpus-only no core is shared", async () => {
     message:
       "SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2",
   });
-  await allocateAll(manager, podOf("b", [container("c", "4")]));
+  const b = podOf("b", [container("c", "4")]);
+  await allocateAll(manager, b);
   expect(listOf(manager, "b", "c")).toBe("2-3,6-7");
+  // As at the reference, a restarted agent counts what it finds again.
+  await allocateAll(manager, b);
   // CPU 4 is free, but its core's other thread is reserved.
   await expect(
     allocateAll(manager, podOf("c", [container("c", "4")])),
   ).rejects.toMatchObject({
     message:
       "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 2, requested CPUs = 4, CPUs per core = 2",
+  });
+  expect(manager.alignment()).toEqual({
+    scope: "container",
+    boundary: "physical_cpu",
+    count: 2,
   });
 });
 

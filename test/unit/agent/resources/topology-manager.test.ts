@@ -385,7 +385,7 @@ test("pods are admitted one after the other, and a refused one holds nothing", a
   resources.releaseOthers((uid) => uid === "c");
   resources.release("a");
   expect(cards.free.get(0)).toBe(1);
-  const text = metricsText(topology.metrics());
+  const text = metricsText(resources.metrics());
   expect(text).toContain("kubelet_topology_manager_admission_requests_total 3");
   expect(text).toContain("kubelet_topology_manager_admission_errors_total 1");
   expect(text).toContain(
