@@ -1,6 +1,7 @@
 // The options of the static CPU policy, and what the machine must be like for them.
 import type { AgentGate } from "../../config/feature-gates.ts";
 import type { TopologyPolicy } from "../../config/resource-policies.ts";
+import { policyBoolean } from "../policy-boolean.ts";
 import type { CpuPlaces } from "./cpu-places.ts";
 
 export interface CpuPolicyOptions {
@@ -38,12 +39,6 @@ const excluding = [
 /** The one whose gate is on by default. */
 const betaOption = "full-pcpus-only";
 
-const booleans: Readonly<Record<string, boolean>> = {
-  ...{ "1": true, t: true, T: true, true: true, TRUE: true, True: true },
-  ...{ "0": false, f: false, F: false, false: false, FALSE: false },
-  False: false,
-};
-
 /** @throws Error that names the option; texts are the reference's */
 export function parseCpuPolicyOptions(
   given: Readonly<Record<string, string>>,
@@ -68,12 +63,7 @@ export function parseCpuPolicyOptions(
       throw new Error(
         `CPU Manager Policy ${stage}-level Options not enabled, but option "${name}" provided`,
       );
-    const value = Object.hasOwn(booleans, text) ? booleans[text] : undefined;
-    if (value === undefined)
-      throw new Error(
-        `bad value for option "${name}": strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`,
-      );
-    options[key] = value;
+    options[key] = policyBoolean(name, text);
   }
   for (const [one, other] of excluding)
     if (options[names[one]!] && options[names[other]!])

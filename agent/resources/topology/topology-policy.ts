@@ -1,6 +1,7 @@
 // The policies of the topology manager: which placement a container or pod gets, and whether it may run with it.
 import type { AgentGate } from "../../config/feature-gates.ts";
 import type { TopologyPolicy } from "../../config/resource-policies.ts";
+import { policyBoolean } from "../policy-boolean.ts";
 import type { TopologyHint, TopologyHints } from "./hint-provider.ts";
 import {
   hintsByResource,
@@ -28,9 +29,7 @@ export function parseTopologyOptions(
   let maxAllowableNumaNodes = defaultMaxNumaNodes;
   for (const [name, text] of Object.entries(options))
     if (name === "prefer-closest-numa-nodes") {
-      if (!/^(true|false)$/i.test(text))
-        throw new Error(`bad value for option "${name}": ${text}`);
-      preferClosestNumaNodes = text.toLowerCase() === "true";
+      preferClosestNumaNodes = policyBoolean(name, text);
     } else if (name === "max-allowable-numa-nodes") {
       if (!isOn("TopologyManagerPolicyBetaOptions"))
         throw new Error(

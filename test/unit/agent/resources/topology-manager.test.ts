@@ -243,7 +243,7 @@ test.each([
   [
     "prefer-closest-numa-nodes",
     "perhaps",
-    'bad value for option "prefer-closest-numa-nodes": perhaps',
+    'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "perhaps": invalid syntax',
   ],
   [
     "max-allowable-numa-nodes",
@@ -257,6 +257,19 @@ test.each([
   ],
 ])("option %s=%s is refused", (name, value, message) => {
   expect(() => parseTopologyOptions({ [name]: value }, on)).toThrow(message);
+});
+
+test.each([
+  ["1", true],
+  ["T", true],
+  ["True", true],
+  ["0", false],
+  ["FALSE", false],
+])("a boolean may be %s, as at the reference", (text, expected) => {
+  expect(
+    parseTopologyOptions({ "prefer-closest-numa-nodes": text }, on)
+      .preferClosestNumaNodes,
+  ).toBe(expected);
 });
 
 function manager(
