@@ -5,6 +5,7 @@ import { BlockList, isIPv6 } from "node:net";
 import { arch, cpus, release, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
+import { formatBinary } from "../../eviction/format.ts";
 import { mostProcesses } from "../../eviction/process-limit.ts";
 import { hostInterfaces } from "./host-interfaces.ts";
 
@@ -24,35 +25,36 @@ export interface MachineCapacity {
 export async function machineCapacity(
   rootDirectory: string,
 ): Promise<MachineCapacity> {
-  const [meminfo, storage, sizes] = await Promise.all([
+  const [meminfo, storage] = await Promise.all([
     readFile("/proc/meminfo", "utf8"),
     nearestStatfs(rootDirectory),
-    readdir("/sys/kernel/mm/hugepages").catch((): string[] => []),
   ]);
-  const hugepages: Record<string, number> = {};
-  for (const name of sizes) {
-    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
-    if (!kilobytes) continue;
-    const count = Number(
-      await readFile(
-        join("/sys/kernel/mm/hugepages", name, "nr_hugepages"),
-        "utf8",
-      ).catch(() => "0"),
-    );
-    hugepages[
-      kilobytes >= 1024 * 1024
-        ? `${kilobytes / 1024 / 1024}Gi`
-        : `${kilobytes / 1024}Mi`
-    ] = count * kilobytes * 1024;
-  }
   return {
     cpus: cpus().length,
     memoryBytes:
       Number(/^MemTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024,
     storageBytes: storage,
-    hugepages,
+    hugepages: await machineHugepages("/sys/kernel/mm/hugepages"),
     maxPids: mostProcesses() || 32_768,
   };
+}
+
+/** "2Mi" → bytes, of every size that the kernel knows, those without pages too. @param directory where it shows them */
+export async function machineHugepages(
+  directory: string,
+): Promise<Record<string, number>> {
+  const hugepages: Record<string, number> = {};
+  for (const name of await readdir(directory).catch((): string[] => [])) {
+    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
+    if (!kilobytes) continue;
+    const count = await readFile(
+      join(directory, name, "nr_hugepages"),
+      "utf8",
+    ).catch(() => "0");
+    const pageBytes = kilobytes * 1024;
+    hugepages[formatBinary(pageBytes)] = Number(count) * pageBytes;
+  }
+  return hugepages;
 }
 
 /** The directory may not be made yet: the file system of what it will be in. */

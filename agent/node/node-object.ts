@@ -3,6 +3,7 @@ import { transitionTime } from "../../api/objects/conditions.ts";
 import { formatTime } from "../../api/clock.ts";
 import { localPathAnnotation } from "../../api/objects/volumes/local-path.ts";
 import {
+  canonicalQuantity,
   parseQuantity,
   quantityMilliValue,
   quantityValue,
@@ -15,6 +16,7 @@ import type {
   NodeSystemInfo,
 } from "../../api/types/core-v1.ts";
 import type { ImageSummary } from "../../cri/runtime.ts";
+import { formatBinary } from "../../eviction/format.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { isGateOn } from "../config/feature-gates.ts";
 import type { NodeFeatures } from "../pods/start/node-features.ts";
@@ -237,7 +239,7 @@ function capacityList({
     pods: String(pods),
   };
   for (const [size, bytes] of Object.entries(capacity.hugepages))
-    list[`hugepages-${size}`] = String(bytes);
+    list[`hugepages-${size}`] = formatBinary(bytes);
   for (const [name, count] of Object.entries(devices.capacity))
     list[name] = String(count);
   return list;
@@ -259,7 +261,9 @@ function allocatable(
     0,
   );
   if (cpuMillis > 0)
-    list.cpu = `${Math.max(0, facts.capacity.cpus * 1000 - cpuMillis)}m`;
+    list.cpu = canonicalQuantity(
+      `${Math.max(0, facts.capacity.cpus * 1000 - cpuMillis)}m`,
+    );
   const bytes = (name: string, total: number, signal: string): number => {
     const held = reserved(name).reduce(
       (sum, text) => sum + quantityValue(parseQuantity(text)),
@@ -276,7 +280,13 @@ function allocatable(
     (sum, size) => sum + size,
     0,
   );
-  list.memory = `${Math.floor((bytes("memory", facts.capacity.memoryBytes, "memory.available") - hugepages) / 1024)}Ki`;
+  const memory = bytes(
+    "memory",
+    facts.capacity.memoryBytes,
+    "memory.available",
+  );
+  // Pages may take more than the reservations leave.
+  list.memory = `${Math.floor(Math.max(0, memory - hugepages) / 1024)}Ki`;
   if (config.localStorageCapacityIsolation)
     list["ephemeral-storage"] = String(
       bytes(

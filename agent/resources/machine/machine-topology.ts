@@ -3,6 +3,7 @@
 // there. A kernel without NUMA has one node 0 with everything.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { formatBinary } from "../../../eviction/format.ts";
 import type { NumaNode } from "../topology/numa-distances.ts";
 import { parseCpuList } from "./cpu-list.ts";
 
@@ -119,18 +120,10 @@ function readHugepages(directory: string): Record<string, number> {
     const pages = text(
       join(directory, `hugepages-${kilobytes}kB`, "nr_hugepages"),
     );
-    found[hugepageResource(kilobytes)] = Number(pages) * kilobytes * 1024;
+    const pageBytes = kilobytes * 1024;
+    found[`hugepages-${formatBinary(pageBytes)}`] = Number(pages) * pageBytes;
   }
   return found;
-}
-
-/** 2048 → hugepages-2Mi */
-function hugepageResource(kilobytes: number): string {
-  const gibibyte = 1024 * 1024;
-  if (kilobytes >= gibibyte) return `hugepages-${kilobytes / gibibyte}Gi`;
-  return kilobytes >= 1024
-    ? `hugepages-${kilobytes / 1024}Mi`
-    : `hugepages-${kilobytes}Ki`;
 }
 
 /** The numbers in the names that match, rising. */

@@ -1,15 +1,24 @@
 // What the Node says it has and gives: the options that change it, and what is kept for system and daemons.
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { machineHugepages } from "../../../agent/node/machine.ts";
 import { nodeStatus } from "../../../agent/node/node-object.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
 
-function capacity(config: Partial<Parameters<typeof resolveAgentConfig>[0]>) {
+const directories = useTempDirectories();
+
+function capacity(
+  config: Partial<Parameters<typeof resolveAgentConfig>[0]>,
+  hugepages: Record<string, number> = { "2Mi": 2 ** 30 },
+) {
   const facts = {
     config: resolveAgentConfig({ nodeName: "n", evictionHard: {}, ...config }),
     capacity: {
       cpus: 4,
       memoryBytes: 8 * 2 ** 30,
       storageBytes: 100 * 2 ** 30,
-      hugepages: { "2Mi": 2 ** 30 },
+      hugepages,
       maxPids: 1000,
     },
     devices: { capacity: new Map(), allocatable: new Map() },
@@ -31,7 +40,7 @@ test("as the machine is", () => {
   expect(has).toEqual({
     cpu: "4",
     "ephemeral-storage": "104857600Ki",
-    "hugepages-2Mi": "1073741824",
+    "hugepages-2Mi": "1Gi",
     memory: "8388608Ki",
     pods: "110",
   });
@@ -52,6 +61,48 @@ test("reservations and thresholds are kept back", () => {
     memory: `${(8 - 1 - 1 - 2) * 2 ** 20}Ki`,
     "ephemeral-storage": String(89 * 2 ** 30),
   });
+});
+
+test("whole CPUs are no thousands of them", () => {
+  const { allocatable } = capacity({ systemReserved: { cpu: "1500m" } });
+  expect(allocatable!["cpu"]).toBe("2500m");
+  expect(capacity({ kubeReserved: { cpu: "1" } }).allocatable!["cpu"]).toBe(
+    "3",
+  );
+});
+
+test("huge pages are amounts of bytes; where they take it all there is no memory, not less", () => {
+  const { has, allocatable } = capacity(
+    { systemReserved: { memory: "1Gi" } },
+    { "1Gi": 5 * 2 ** 30, "2Mi": 3000 * 2 ** 20, "64Ki": 0 },
+  );
+  expect(allocatable).toMatchObject({
+    "hugepages-1Gi": "5Gi",
+    "hugepages-2Mi": "3000Mi",
+    "hugepages-64Ki": "0",
+    memory: "0Ki",
+  });
+  expect(has!["memory"]).toBe("8388608Ki");
+});
+
+test("huge pages of every size that a kernel has", async () => {
+  const root = directories();
+  for (const [name, count] of [
+    ["hugepages-64kB", "16\n"],
+    ["hugepages-2048kB", "128\n"],
+    ["hugepages-1048576kB", "2\n"],
+    ["hugepages-32768kB", undefined],
+  ] as const) {
+    fs.mkdirSync(path.join(root, name));
+    if (count) fs.writeFileSync(path.join(root, name, "nr_hugepages"), count);
+  }
+  expect(await machineHugepages(root)).toEqual({
+    "64Ki": 2 ** 20,
+    "2Mi": 2 ** 28,
+    "32Mi": 0,
+    "1Gi": 2 ** 31,
+  });
+  expect(await machineHugepages(path.join(root, "none"))).toEqual({});
 });
 
 test("pods a core, as long as the node may run as many", () => {
