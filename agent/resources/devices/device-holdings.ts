@@ -47,6 +47,14 @@ export class DeviceHoldings {
     return [...(this.#pods.get(podUid)?.get(container)?.values() ?? [])];
   }
 
+  /** Each device once: an init container's may have passed to another container. */
+  ofPod(podUid: string, resource: string): Holding["devices"] {
+    const devices = [...(this.#pods.get(podUid)?.values() ?? [])].flatMap(
+      (resources) => resources.get(resource)?.devices ?? [],
+    );
+    return [...new Map(devices.map((each) => [each.id, each])).values()];
+  }
+
   all(): readonly Holding[] {
     return [...this.#pods.values()].flatMap((containers) =>
       [...containers.values()].flatMap((resources) => [...resources.values()]),

@@ -163,10 +163,7 @@ export class DeviceManager implements HintProvider {
       this.#isDeviceResource(name),
     );
     return this.#hints(wanted, (resource) => ({
-      held: this.#holdings
-        .all()
-        .filter((each) => each.podUid === uid && each.resource === resource)
-        .flatMap(({ devices }) => devices),
+      held: this.#holdings.ofPod(uid, resource),
       reusable: new Set(),
     }));
   }

@@ -285,6 +285,25 @@ test("NUMA nodes: hints, alignment, and the plug-in's preference among equals", 
   expect(manager.podHints(many).get(resource)).toEqual([]);
 });
 
+test("devices that pass from an init container to others count once for their pod", async () => {
+  const { manager, plugin } = await bench();
+  await plugin(
+    [0, 1].flatMap((n) => [
+      device(`a${n}`, "Healthy", n),
+      device(`b${n}`, "Healthy", n),
+    ]),
+  );
+  const one = { [resource]: 1 };
+  const wanted = pod("p", { c: one, d: one }, { i: { [resource]: 2 } });
+  await allocateAll(manager, wanted, 2);
+  expect(idsOf(manager, "p", "i")).toEqual(["a1", "b1"]);
+  // As after a restart of the agent: two devices are wanted, two are held.
+  expect(manager.podHints(wanted).get(resource)).toEqual([
+    { nodes: 2, preferred: true },
+    { nodes: 3, preferred: false },
+  ]);
+});
+
 test.each<[string, DevicePluginOverrides, RegExp]>([
   [
     "a relative path",
