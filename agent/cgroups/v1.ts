@@ -78,8 +78,11 @@ export class CgroupV1 implements CgroupDriver {
       await set("cpu", "cpu.cfs_quota_us", limits.cpuQuota);
     }
     await set("memory", "memory.limit_in_bytes", limits.memoryLimitBytes);
-    for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {}))
+    for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {})) {
       await set("hugetlb", `hugetlb.${size}.limit_in_bytes`, bytes);
+      // What is reserved and never touched; kernels before 5.7 do not count it.
+      await set("hugetlb", `hugetlb.${size}.rsvd.limit_in_bytes`, bytes);
+    }
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await set("pids", "pids.max", limits.maxPids);
   }

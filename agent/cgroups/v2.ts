@@ -104,9 +104,11 @@ export class CgroupV2 implements CgroupDriver {
       await limit("memory.max", String(limits.memoryLimitBytes));
     if (limits.memoryMinBytes !== undefined)
       await set("memory.min", String(limits.memoryMinBytes));
-    // systemd knows no huge pages, and may take their controller back.
+    // systemd knows no huge pages, and may take their controller back. What is reserved and never touched counts alone;
+    // kernels before 5.7 do not count it.
     for (const [size, bytes] of Object.entries(limits.hugepageLimits ?? {}))
-      await set(`hugetlb.${size}.max`, String(bytes));
+      for (const what of [size, `${size}.rsvd`])
+        await set(`hugetlb.${what}.max`, String(bytes));
     if (limits.maxPids !== undefined && limits.maxPids > 0)
       await limit("pids.max", String(limits.maxPids));
   }

@@ -88,13 +88,18 @@ export async function writeCgroupValues(
 ): Promise<void> {
   const path = cgroupPath(parent, id, cgroupDriver);
   const directory = join(mount, cgroupVersion === 2 ? "" : "hugetlb");
-  const set = async (file: string, value: string): Promise<void> => {
+  const set = async (
+    file: string,
+    value: string,
+    mayLack = false,
+  ): Promise<void> => {
     // A name is no way to another cgroup.
     if (file !== basename(file))
       throw new RuntimeError("invalid", `${file} is no file of a cgroup`);
     try {
       await writeFile(join(directory, path, file), value, { flag: "r+" });
     } catch (error) {
+      if (mayLack && (error as NodeJS.ErrnoException).code === "ENOENT") return;
       throw new RuntimeError(
         "unknown",
         `can't set ${file} of the container to ${value}: ${(error as Error).message}`,
@@ -105,8 +110,11 @@ export async function writeCgroupValues(
   const ending = cgroupVersion === 2 ? "max" : "limit_in_bytes";
   // Without that controller nothing counts huge pages, with any runtime.
   if (hugepageLimits.length > 0 && (await countsHugePages(mount)))
-    for (const { pageSize, limitBytes } of hugepageLimits)
+    for (const { pageSize, limitBytes } of hugepageLimits) {
       await set(`hugetlb.${pageSize}.${ending}`, String(limitBytes));
+      // What is reserved and never touched; kernels before 5.7 do not count it.
+      await set(`hugetlb.${pageSize}.rsvd.${ending}`, String(limitBytes), true);
+    }
   for (const [file, value] of Object.entries(unified)) await set(file, value);
 }
 

@@ -3,6 +3,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { CgroupManager } from "../../../agent/cgroups/cgroup-manager.ts";
 import { CgroupMetrics } from "../../../agent/cgroups/measured-driver.ts";
+import { CgroupV1 } from "../../../agent/cgroups/v1.ts";
 import { CgroupV2 } from "../../../agent/cgroups/v2.ts";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { metricsText } from "../../../api/metrics/family.ts";
@@ -71,6 +72,29 @@ test("a limit whose controller is not handed down is refused; one that the kerne
   );
   await driver.update("/pods", { maxPids: 10, cpuShares: 100 });
   await driver.update("/gone", { memoryLimitBytes: 1 << 20 });
+});
+
+test("huge pages are limited where they are used and where they are reserved alone", async () => {
+  const hugepageLimits = { "2MB": 0, "1GB": 1 << 30 };
+  const v2 = directories();
+  await fs.writeFile(path.join(v2, "cgroup.controllers"), "hugetlb\n");
+  await new CgroupV2(v2).create("/pods", { hugepageLimits });
+  const v1 = directories();
+  await fs.mkdir(path.join(v1, "hugetlb/pods"), { recursive: true });
+  const sizes = ["2MB", "2MB.rsvd", "1GB", "1GB.rsvd"];
+  const first = (size: string): string =>
+    path.join(v1, `hugetlb/pods/hugetlb.${size}.limit_in_bytes`);
+  for (const size of sizes) await fs.writeFile(first(size), "");
+  await new CgroupV1(v1).update("/pods", { hugepageLimits });
+  for (const size of sizes) {
+    const second = path.join(v2, `pods/hugetlb.${size}.max`);
+    const expected = size.startsWith("1GB") ? String(1 << 30) : "0";
+    for (const file of [first(size), second])
+      expect(await fs.readFile(file, "utf8")).toBe(expected);
+  }
+  // A kernel before 5.7 has no such file.
+  await fs.rm(first("2MB.rsvd"));
+  await new CgroupV1(v1).update("/pods", { hugepageLimits });
 });
 
 test("making, changing and removing cgroups is measured, also when it fails", async () => {

@@ -63,7 +63,10 @@ test.each([
   ["systemd", `/${below}`, `/${below}/docker-${id}.scope`],
   ["cgroupfs", parent, `${parent}/${id}`],
 ])("version 2 with the driver %s below %s", async (...[driver, above, own]) => {
-  const names = ["memory.oom.group", "memory.swap.max", "hugetlb.2MB.max"];
+  const names = [
+    ...["memory.oom.group", "memory.swap.max"],
+    ...["hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"],
+  ];
   const files = names.map((file) => `${own}/${file}`);
   const { mount, read } = tree(files, "memory hugetlb\n");
   const facts = { cgroupDriver: driver, cgroupVersion: 2 } as const;
@@ -72,7 +75,10 @@ test.each([
     unified,
     hugepageLimits,
   });
-  expect(files.map(read)).toEqual(["1", "0", String(4 << 20)]);
+  expect(files.map(read)).toEqual([
+    ...["1", "0"],
+    ...[String(4 << 20), String(4 << 20)],
+  ]);
 });
 
 test("version 1 counts huge pages in a hierarchy of their own, or not at all", async () => {
@@ -80,8 +86,13 @@ test("version 1 counts huge pages in a hierarchy of their own, or not at all", a
   const file = `hugetlb${parent}/${id}/hugetlb.2MB.limit_in_bytes`;
   const { mount, read } = tree([file]);
   const values = { parent, hugepageLimits };
+  // A kernel that does not count what is reserved alone.
   await writeCgroupValues(mount, facts, id, values);
   expect(read(file)).toBe(String(4 << 20));
+  const reserved = `hugetlb${parent}/${id}/hugetlb.2MB.rsvd.limit_in_bytes`;
+  const newer = tree([file, reserved]);
+  await writeCgroupValues(newer.mount, facts, id, values);
+  expect(newer.read(reserved)).toBe(String(4 << 20));
   await writeCgroupValues(tree([]).mount, facts, id, values);
 });
 
