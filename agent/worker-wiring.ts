@@ -19,6 +19,7 @@ import type { PodUsersContext } from "./pods/start/pod-users.ts";
 import { runtimeHandler } from "./pods/start/runtime-handler.ts";
 import { Turns } from "./pacing/turns.ts";
 import type { WorkersContext } from "./pods/worker/pod-workers.ts";
+import { machineHugepageSizes } from "./cgroups/hugepage-sizes.ts";
 import type { ResourceLimits } from "./resources/linux-resources.ts";
 import { memoryControl } from "./resources/memory-control.ts";
 import { lowestOomScoreAdj } from "./resources/process-limits.ts";
@@ -291,6 +292,7 @@ function limitsOf(
     config,
     machineMemoryBytes: totalmem(),
     lowestOomScoreAdj: lowestOomScoreAdj(),
+    hugepageSizes: machineHugepageSizes(),
     memory: memoryControl(
       config,
       totalmem(),

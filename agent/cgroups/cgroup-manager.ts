@@ -1,6 +1,5 @@
 // The cgroups the agent itself makes: one for all pods, one a quality of service, one a pod; containers' own are made by
 // the runtime below them. cgroup v1 and v2 are two drivers of one interface. Paths are relative to the mounted root.
-import { readdir } from "node:fs/promises";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { qosClass, type QosClass } from "../../api/objects/pod-qos.ts";
@@ -10,6 +9,7 @@ import type {
   CgroupUsage,
 } from "./cgroup-driver.ts";
 import { isGateOn } from "../config/feature-gates.ts";
+import { machineHugepageSizes } from "./hugepage-sizes.ts";
 import { podCgroupLimits } from "./pod-limits.ts";
 import { QosLimits } from "./qos-limits.ts";
 import { cgroupNames, type CgroupNames } from "./systemd/slice-names.ts";
@@ -71,7 +71,7 @@ export class CgroupManager {
   async start(): Promise<void> {
     this.#chosen = await this.#chooseDriver();
     if (!this.#config.cgroupsPerQos) return;
-    this.#hugepageSizes = await machineHugepageSizes();
+    this.#hugepageSizes = machineHugepageSizes();
     this.#qos = new QosLimits({
       reservedMemoryPercent: isGateOn(this.#config, "QOSReserved")
         ? reservedPercent(this.#config.qosReserved)
@@ -201,15 +201,4 @@ export class CgroupManager {
     const root = this.#config.cgroupRoot === "/" ? "" : this.#config.cgroupRoot;
     return qos === "Guaranteed" ? root : `${root}/${qos.toLowerCase()}`;
   }
-}
-
-/** As the kernel's files name them: 2MB. */
-async function machineHugepageSizes(): Promise<string[]> {
-  const names = await readdir("/sys/kernel/mm/hugepages").catch(() => []);
-  return names.flatMap((name) => {
-    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
-    if (kilobytes === 0) return [];
-    if (kilobytes >= 1024 * 1024) return [`${kilobytes / 1024 / 1024}GB`];
-    return [kilobytes >= 1024 ? `${kilobytes / 1024}MB` : `${kilobytes}KB`];
-  });
 }

@@ -7,11 +7,7 @@ import {
   resourceAmount,
 } from "../../api/objects/pod-resources.ts";
 import { parseQuantity, quantityValue } from "../../api/quantity.ts";
-import type {
-  Container,
-  Pod,
-  ResourceRequirements,
-} from "../../api/types/core-v1.ts";
+import type { Container, Pod } from "../../api/types/core-v1.ts";
 import type { LinuxResources } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { isCriticalPod } from "../pods/shape/critical-pod.ts";
@@ -46,10 +42,15 @@ export function cpuQuota(
 }
 
 export interface ResourceLimits {
-  config: Pick<AgentConfig, "cpuCfsQuota" | "cpuCfsQuotaPeriodMs">;
+  config: Pick<
+    AgentConfig,
+    "cgroupsPerQos" | "cpuCfsQuota" | "cpuCfsQuotaPeriodMs"
+  >;
   machineMemoryBytes: number;
   /** No process may go below it where CAP_SYS_RESOURCE is missing; undefined: no bound. */
   lowestOomScoreAdj: number | undefined;
+  /** Of the machine, as the kernel's files name them (2MB). */
+  hugepageSizes: readonly string[];
   /** undefined: memory has its limit alone. */
   memory?: MemoryControl;
 }
@@ -79,7 +80,7 @@ export function containerResources(
       result.cpuPeriod = periodMicroseconds;
     }
   }
-  const hugepageLimits = hugepages(resources);
+  const hugepageLimits = hugepages(pod, container, limits);
   if (hugepageLimits.length > 0) result.hugepageLimits = hugepageLimits;
   if (limits.memory)
     Object.assign(
@@ -103,15 +104,28 @@ function limitsOf(
   return limits;
 }
 
+/**
+ * Of every size what the container asks for, and nothing of the others: the pod's cgroup counts what another of its
+ * containers may have. Where the pod asks for none its cgroup says so alone.
+ */
 function hugepages(
-  resources: ResourceRequirements | undefined,
+  { spec }: Pod,
+  { resources }: Container,
+  { config, hugepageSizes }: ResourceLimits,
 ): { pageSize: string; limitBytes: number }[] {
-  return Object.entries(resources?.limits ?? {})
-    .filter(([name]) => name.startsWith("hugepages-"))
-    .map(([name, text]) => ({
-      pageSize: name.slice("hugepages-".length).replace(/i$/, "B"),
-      limitBytes: quantityValue(parseQuantity(text)),
-    }));
+  const prefix = "hugepages-";
+  const isAsked = [...(spec.initContainers ?? []), ...spec.containers].some(
+    (each) =>
+      Object.keys(each.resources?.limits ?? {}).some((name) =>
+        name.startsWith(prefix),
+      ),
+  );
+  if (!isAsked && config.cgroupsPerQos) return [];
+  return hugepageSizes.map((pageSize) => {
+    const text = resources?.limits?.[`${prefix}${pageSize.replace(/B$/, "i")}`];
+    const limitBytes = quantityValue(parseQuantity(text ?? "0"));
+    return { pageSize, limitBytes };
+  });
 }
 
 /** What the node itself needs; what only the cluster needs is killed in the order of its class. */

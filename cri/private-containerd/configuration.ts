@@ -83,7 +83,7 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
   stream_idle_timeout = "4h0m0s"
   restrict_oom_score_adj = ${options.restrictOomScoreAdj}
   tolerate_missing_hugetlb_controller = true
-  disable_hugetlb_controller = true
+  disable_hugetlb_controller = false
   max_concurrent_downloads = 3
   enable_cdi = true
 

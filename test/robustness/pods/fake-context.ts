@@ -137,6 +137,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
           config,
           machineMemoryBytes: 2 ** 30,
           lowestOomScoreAdj: undefined,
+          hugepageSizes: [],
         },
       },
     },

@@ -121,6 +121,7 @@ test("a static pod, and one of the system, is never swapped out", () => {
       config: resolveAgentConfig({ nodeName: "n" }),
       machineMemoryBytes,
       lowestOomScoreAdj: undefined,
+      hugepageSizes: [],
       memory: {
         version: 2,
         throttlingFactor: undefined,
@@ -139,6 +140,38 @@ test("a static pod, and one of the system, is never swapped out", () => {
       metadata.annotations = { "kubernetes.io/config.source": "file" };
     }),
   ).toBe("0");
+});
+
+test("huge pages of a container are its own, as soon as its pod asks for some", () => {
+  const limitsOf = (subject: Pod, config = {}): unknown[] =>
+    subject.spec.containers.map(
+      (container) =>
+        containerResources(subject, container, {
+          config: resolveAgentConfig({ nodeName: "n", ...config }),
+          machineMemoryBytes: 4 * 1024 ** 3,
+          lowestOomScoreAdj: undefined,
+          hugepageSizes: ["2MB", "1GB", "64KB"],
+        }).hugepageLimits,
+    );
+  const of = (small: number, large = 0, tiny = 0): unknown[] => [
+    { pageSize: "2MB", limitBytes: small },
+    { pageSize: "1GB", limitBytes: large },
+    { pageSize: "64KB", limitBytes: tiny },
+  ];
+  expect(
+    limitsOf(
+      pod([
+        { limits: { "hugepages-2Mi": "16Mi", cpu: "1" } },
+        { limits: { "hugepages-1Gi": "2Gi", "hugepages-64Ki": "128Ki" } },
+        { limits: { cpu: "1" } },
+        undefined,
+      ]),
+    ),
+  ).toEqual([of(2 ** 24), of(0, 2 ** 31, 2 ** 17), of(0), of(0)]);
+  const none = pod([{ limits: { cpu: "1" } }]);
+  expect(limitsOf(none)).toEqual([undefined]);
+  // It has no cgroup that would hold its containers to nothing.
+  expect(limitsOf(none, { cgroupsPerQos: false })).toEqual([of(0)]);
 });
 
 test("what a pod says as a whole bounds its cgroup and its containers", () => {
@@ -163,6 +196,7 @@ test("what a pod says as a whole bounds its cgroup and its containers", () => {
       config: resolveAgentConfig({ nodeName: "n" }),
       machineMemoryBytes: 4 * 1024 ** 3,
       lowestOomScoreAdj: undefined,
+      hugepageSizes: [],
     }),
   );
   // What the containers leave of the memory, half a GiB for each, counts for both.

@@ -255,9 +255,14 @@ async function resizing(guaranteedRefusal?: string): Promise<Resizing> {
         },
         node: () => node,
         resourceLimits: {
-          config: { cpuCfsQuota: true, cpuCfsQuotaPeriodMs: 100 },
+          config: {
+            cgroupsPerQos: true,
+            cpuCfsQuota: true,
+            cpuCfsQuotaPeriodMs: 100,
+          },
           machineMemoryBytes: 2 ** 30,
           lowestOomScoreAdj: undefined,
+          hugepageSizes: [],
         },
         reportsAllocated: true,
         guaranteedRefusal,
