@@ -11,7 +11,7 @@ import type { PodAccess } from "./pod-access.ts";
 import { runtimePodAsPod } from "./pods/runtime/reconstructed-pod.ts";
 import type { RuntimePods } from "./pods/runtime/runtime-pods.ts";
 import type { ProbeManager } from "./probes/probe-manager.ts";
-import { machineFigures } from "./stats/containers/container-figures.ts";
+import { machineFigures } from "./stats/containers/machine-figures.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 
 interface AgentViewOptions {

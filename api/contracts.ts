@@ -232,6 +232,7 @@ export interface MachineFigures {
   readonly physicalCores: number;
   readonly sockets: number;
   readonly memoryBytes: number;
+  readonly swapBytes: number;
 }
 
 /**

@@ -367,20 +367,25 @@ function addInterface(
       );
 }
 
+/** Persistent memory is not looked for: cAdvisor says 0 where it does not find any, or was built without it. */
 function addMachine(families: Families, machine: MachineFigures): void {
   const labels = {
     boot_id: machine.bootId,
     machine_id: machine.machineId,
     system_uuid: machine.systemUuid,
   };
-  const add = (name: string, help: string, value: number): void =>
+  const add = (name: string, help: string, value: number, more = {}): void =>
     families.add(
       { name: `machine_${name}`, type: "gauge", help },
-      labels,
+      { ...labels, ...more },
       value,
     );
   add("cpu_cores", "Logical processors.", machine.cores);
   add("cpu_physical_cores", "Physical cores.", machine.physicalCores);
   add("cpu_sockets", "Sockets.", machine.sockets);
   add("memory_bytes", "Memory installed.", machine.memoryBytes);
+  add("swap_bytes", "Swap there is.", machine.swapBytes);
+  for (const mode of ["memory_mode", "app_direct_mode"])
+    add("nvm_capacity", "Persistent memory by its mode.", 0, { mode });
+  add("nvm_avg_power_budget_watts", "Power of persistent memory.", 0);
 }

@@ -1,12 +1,9 @@
 // The figures of the machine, of each pod's cgroup, of its sandbox and of its containers, for /metrics/cadvisor. They come
 // from cgroups and from /proc alone: the runtime is not asked. The network of a pod is its sandbox's, as at cAdvisor.
-import { availableParallelism, cpus, totalmem, uptime } from "node:os";
+import { uptime } from "node:os";
 import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import type {
-  ContainerFigures,
-  MachineFigures,
-} from "../../../api/contracts.ts";
+import type { ContainerFigures } from "../../../api/contracts.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { sandboxImageName } from "../../../cri/sandbox-image/image.ts";
@@ -175,32 +172,4 @@ function namesById(
       startedAtMs,
     });
   return names;
-}
-
-const distinct = (lines: readonly string[] | null): number =>
-  new Set(lines).size;
-
-export async function machineFigures(): Promise<MachineFigures> {
-  const read = async (file: string): Promise<string> =>
-    (await readFile(file, "utf8").catch(() => "")).trim();
-  const [bootId, machineId, systemUuid, cpuinfo] = await Promise.all([
-    read("/proc/sys/kernel/random/boot_id"),
-    read("/etc/machine-id"),
-    read("/sys/class/dmi/id/product_uuid"),
-    read("/proc/cpuinfo"),
-  ]);
-  const cores = cpus().length || availableParallelism();
-  const sockets = distinct(cpuinfo.match(/^physical id\s*:.*$/gm)) || 1;
-  return {
-    bootId,
-    machineId,
-    systemUuid,
-    cores,
-    physicalCores: Math.min(
-      cores,
-      (distinct(cpuinfo.match(/^core id\s*:.*$/gm)) || cores) * sockets,
-    ),
-    sockets,
-    memoryBytes: totalmem(),
-  };
 }

@@ -353,6 +353,8 @@ describe("paths", () => {
       `container_network_receive_bytes_total{${labels.replace(",name", ',interface="eth0",name')}} 5 T`,
       `container_network_transmit_packets_dropped_total{${labels.replace(",name", ',interface="eth0",name')}} 2 T`,
       'machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="u"} 2',
+      'machine_swap_bytes{boot_id="b",machine_id="m",system_uuid="u"} 3000',
+      'machine_nvm_capacity{boot_id="b",machine_id="m",mode="memory_mode",system_uuid="u"} 0',
     ])
       expect(cadvisor).toContain(`${line}\n`);
     expect(own.match(/^kubelet_volume_stats_used_bytes.*$/gm)).toEqual([

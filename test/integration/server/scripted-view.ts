@@ -233,6 +233,7 @@ export function createScriptedView(): ScriptedView {
         physicalCores: 1,
         sockets: 1,
         memoryBytes: 1024,
+        swapBytes: 3000,
       }),
     volumeStats: () =>
       Promise.resolve(
