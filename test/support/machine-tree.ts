@@ -1,5 +1,5 @@
 // The files below /sys of machines of any shape, for what reads CPUs and NUMA nodes: sockets, nodes, cores and threads
-// in the numbering of common machines (first thread of every core, then the second threads).
+// in the numbering of common machines (first thread of every core, then the second threads) or of virtual ones.
 import * as fs from "node:fs";
 import * as path from "node:path";
 
@@ -8,6 +8,8 @@ export interface MachineShape {
   nodesPerSocket: number;
   coresPerNode: number;
   threads: number;
+  /** The threads of a core have numbers one after the other, as in qemu. */
+  adjacent?: boolean;
   /** That share a cache of level 3; default: those of a node. */
   coresPerCache?: number;
   /** Of each node. */
@@ -28,7 +30,9 @@ export function writeMachine(root: string, shape: MachineShape): string {
   };
   write("cpu/online", `0-${cores * threads - 1}`);
   const cpusOf = (core: number): number[] =>
-    Array.from({ length: threads }, (_, thread) => core + thread * cores);
+    Array.from({ length: threads }, (_, thread) =>
+      shape.adjacent ? core * threads + thread : core + thread * cores,
+    );
   for (let core = 0; core < cores; core++)
     for (const cpu of cpusOf(core)) {
       const node = Math.floor(core / coresPerNode);
