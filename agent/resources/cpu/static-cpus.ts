@@ -104,7 +104,9 @@ export class StaticCpus implements HintProvider {
   #problemOf({ shared, exclusive }: CpuAssignments): string | undefined {
     const { places, policy } = this.#options;
     const list = formatCpuList;
-    if (shared.length === 0) return "default cpuset cannot be empty";
+    // Without reserved CPUs in it all of a strict pool may be given away. The reference refuses to start then.
+    if (shared.length === 0 && !policy.strictReservation)
+      return "default cpuset cannot be empty";
     const reserved = common(shared, this.#reserved);
     if (policy.strictReservation && reserved.length > 0)
       return `some of strictly reserved cpus: "${list(reserved)}" are present in defaultCpuSet: "${list(shared)}"`;
@@ -127,9 +129,15 @@ export class StaticCpus implements HintProvider {
       : `current set of available CPUs "${list(available)}" doesn't match with CPUs in state "${list(known)}"`;
   }
 
-  /** CPUs on which the container may run. */
+  /**
+   * CPUs on which the container may run. Where a strict pool is given away as a whole these are the reserved ones: with
+   * none named it would run on all of them, those of others too (at the reference it does).
+   */
   cpusOf(uid: string, container: string): Ids {
-    return this.exclusiveOf(uid, container) ?? this.#assigned.shared;
+    const own = this.exclusiveOf(uid, container);
+    if (own) return own;
+    const { shared } = this.#assigned;
+    return shared.length > 0 ? shared : this.#reserved;
   }
 
   /** undefined: it has none of its own. */

@@ -410,6 +410,23 @@ test.each([
   ).toBe(text);
 });
 
+test("a strict pool that is given away as a whole keeps others off the CPUs of its owners", async () => {
+  const directory = directories();
+  const policy = { "strict-cpu-reservation": "true" };
+  const manager = cpus({ directory, policy });
+  await manager.start();
+  await allocateAll(manager, podOf("a", [container("all", "7")]));
+  expect(listOf(manager, "a", "all")).toBe("1-7");
+  expect(listOf(manager, "b", "shared")).toBe("0");
+  // The pods run on; an agent that starts again takes that up.
+  const second = cpus({ directory, policy });
+  await second.start();
+  expect(listOf(second, "a", "all")).toBe("1-7");
+  expect(listOf(second, "b", "shared")).toBe("0");
+  second.release("a");
+  expect(listOf(second, "b", "shared")).toBe("1-7");
+});
+
 test("with strict reservation a pool with reserved CPUs refuses the start", async () => {
   const directory = state('{"policyName":"static","defaultCpuSet":"0-7"}');
   await expect(
