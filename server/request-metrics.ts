@@ -95,7 +95,7 @@ export function createRequestMetrics(view: NodeAgentView): RequestMetrics {
   };
 }
 
-/** What the node is to run, what runs, and what was ended for its sake. */
+/** What runs on the node, and what was ended for its sake. */
 function podFamilies(view: NodeAgentView): Family[] {
   const name = new Family(
     "kubelet_node_name",
@@ -103,11 +103,6 @@ function podFamilies(view: NodeAgentView): Family[] {
     "[ALPHA] The node's name. The count is always 1.",
   );
   name.add({ node: view.nodeName }, 1);
-  const desired = new Family(
-    "kubelet_desired_pods",
-    "gauge",
-    "[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.",
-  );
   const runningPods = new Family(
     "kubelet_running_pods",
     "gauge",
@@ -119,14 +114,6 @@ function podFamilies(view: NodeAgentView): Family[] {
     "[ALPHA] Number of containers currently running",
   );
   const pods = view.pods();
-  const isStatic = (annotations: Record<string, string> = {}): boolean =>
-    "kubernetes.io/config.source" in annotations &&
-    annotations["kubernetes.io/config.source"] !== "api";
-  const fixed = pods.filter(({ metadata }) =>
-    isStatic(metadata.annotations),
-  ).length;
-  desired.add({ static: "true" }, fixed);
-  desired.add({ static: "" }, pods.length - fixed);
   runningPods.add(
     {},
     pods.filter(({ status }) => status?.phase === "Running").length,
@@ -149,5 +136,5 @@ function podFamilies(view: NodeAgentView): Family[] {
   );
   for (const [signal, count] of view.evictions())
     evictions.add({ eviction_signal: signal }, count);
-  return [name, desired, runningPods, containers, evictions, ...view.metrics()];
+  return [name, runningPods, containers, evictions, ...view.metrics()];
 }

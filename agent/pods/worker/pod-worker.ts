@@ -161,6 +161,11 @@ export class PodWorker {
     );
   }
 
+  /** It was found in the runtime, and no source has had it since the agent began. */
+  get runtimeOnly(): boolean {
+    return !this.#peers.isWhole;
+  }
+
   get waitsForRoom(): boolean {
     return this.phase === "syncing" && this.#sync.waitsForRoom;
   }

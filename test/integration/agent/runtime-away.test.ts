@@ -1,4 +1,7 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { systemClock } from "../../../api/clock.ts";
+import { metricsText } from "../../../api/metrics/family.ts";
 import type { Node, Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { nodes, pods } from "../../../client/resources.ts";
@@ -79,4 +82,49 @@ test("an agent started before its runtime waits for it", async () => {
     () => podOf(agent, "before-test-node")?.status?.phase === "Running",
   );
   await agent.stop();
+});
+
+test("a static pod that ends while the runtime is away keeps its mirror until its containers have ended", async () => {
+  const api = new MemoryApi(systemClock);
+  const client = createClient(api, { clock: systemClock, logger: node.logger });
+  const agent = node.agent({ client });
+  await agent.start();
+  const graceSeconds = 2;
+  await node.writePod(
+    "ending.json",
+    busyboxPod("ending", "trap '' TERM; while true; do sleep 1; done", {
+      terminationGracePeriodSeconds: graceSeconds,
+    }),
+  );
+  const mirror = (): string | undefined => {
+    const found = api
+      .all<Pod>(pods)
+      .find(({ metadata }) => metadata.name === "ending-test-node");
+    return found && `${found.metadata.uid} ${found.status?.phase}`;
+  };
+  const running = await eventually(() =>
+    mirror()?.endsWith("Running") ? mirror() : undefined,
+  );
+  fs.rmSync(path.join(node.manifests, "ending.json"));
+  const away = await node.runtimeAway();
+  const graceOverMs = performance.now() + (graceSeconds + 1) * 1000;
+  const seen = new Set<string | undefined>();
+  await eventually(() => {
+    seen.add(mirror());
+    return performance.now() > graceOverMs;
+  });
+  const metrics = metricsText([...agent.metrics()]);
+  await away.start();
+  await eventually(() => mirror() === undefined, { what: "the mirror to go" });
+  await agent.stop();
+  await client.close();
+  expect([...seen]).toEqual([running]);
+  // Two more are those of the tests before, which still have their manifests.
+  for (const line of [
+    'kubelet_working_pods{config="orphan",lifecycle="terminating",static="true"} 1',
+    "kubelet_mirror_pods 3",
+    'kubelet_desired_pods{static="true"} 2',
+    'kubelet_active_pods{static="true"} 2',
+  ])
+    expect(metrics).toContain(`${line}\n`);
 });

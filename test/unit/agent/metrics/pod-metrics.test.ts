@@ -114,15 +114,21 @@ test("passes, containers, relists and refusals", () => {
 
 test("pods by how far they are and whether a source has them", () => {
   const workers = [
-    { pod: pod(), phase: "syncing", removed: false },
-    { pod: staticPod, phase: "terminating", removed: true },
+    { pod: pod(), phase: "syncing", removed: false, runtimeOnly: false },
+    { pod: staticPod, phase: "terminating", removed: true, runtimeOnly: false },
+    { pod: staticPod, phase: "terminating", removed: true, runtimeOnly: true },
   ] as const;
   const text = metricsText(workerFamilies(workers, workers, 1));
   for (const line of [
     'kubelet_working_pods{config="desired",lifecycle="sync",static=""} 1',
     'kubelet_working_pods{config="orphan",lifecycle="terminating",static="true"} 1',
     'kubelet_working_pods{config="orphan",lifecycle="terminated",static=""} 0',
-    'kubelet_active_pods{static="true"} 1',
+    'kubelet_working_pods{config="runtime_only",lifecycle="terminating",static="unknown"} 1',
+    'kubelet_working_pods{config="runtime_only",lifecycle="sync",static="unknown"} 0',
+    'kubelet_desired_pods{static=""} 1',
+    'kubelet_desired_pods{static="true"} 0',
+    'kubelet_active_pods{static=""} 1',
+    'kubelet_active_pods{static="true"} 0',
     "kubelet_managed_ephemeral_containers 0",
     "kubelet_mirror_pods 1",
   ])
