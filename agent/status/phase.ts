@@ -13,6 +13,8 @@ export function podPhase(
 ): Phase {
   const policy = pod.spec.restartPolicy ?? "Always";
   let pendingInit = 0;
+  let runningInit = 0;
+  let pendingSidecars = 0;
   let failedInit = 0;
   let sidecarsRunning = 0;
   for (const container of pod.spec.initContainers ?? []) {
@@ -20,11 +22,12 @@ export function podPhase(
     if (isSidecar(container)) {
       if (status?.state?.running) {
         sidecarsRunning++;
-        if (!status.started) pendingInit++;
+        if (!status.started) pendingSidecars++;
       } else if (!status?.state?.terminated && !status?.lastState?.terminated)
-        pendingInit++;
+        pendingSidecars++;
       continue;
     }
+    if (status?.state?.running) runningInit++;
     if (status?.state?.terminated) {
       if (status.state.terminated.exitCode !== 0) failedInit++;
     } else if (
@@ -39,6 +42,8 @@ export function podPhase(
   let waiting = 0;
   let stopped = 0;
   let succeeded = 0;
+  /** An app container runs or has ended; `started`: or has ended before, and waits to be started again. */
+  let shown = false;
   let started = false;
   for (const container of pod.spec.containers) {
     const status = statuses.find(({ name }) => name === container.name);
@@ -48,16 +53,16 @@ export function podPhase(
       if (status.state.terminated.exitCode === 0) succeeded++;
     } else if (status?.lastState?.terminated) stopped++;
     else waiting++;
-    if (
-      status?.state?.running ||
-      status?.state?.terminated ||
-      status?.lastState?.terminated
-    )
-      started = true;
+    if (status?.state?.running || status?.state?.terminated) shown = true;
+    if (shown || status?.lastState?.terminated) started = true;
   }
   if (failedInit > 0 && policy === "Never") return "Failed";
-  if (!started && (pendingInit > 0 || failedInit > 0))
+  if (!started && pendingInit + pendingSidecars + failedInit > 0)
     return final && failedInit > 0 ? "Failed" : "Pending";
+  // In a new sandbox a pod that ran before is initialized once more. Of an init container that does not run that is not
+  // known: its remains may have been removed.
+  if (!final && (runningInit > 0 || (pendingSidecars > 0 && !shown)))
+    return "Pending";
   if (waiting > 0) return final && stopped > 0 ? "Failed" : "Pending";
   if (running > 0) return "Running";
   if (stopped === 0) return "Pending";

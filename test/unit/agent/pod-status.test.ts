@@ -115,6 +115,27 @@ test.each<
   ],
   ["init running", withInit, (p) => [containerOf(p, "one")], {}, "Pending"],
   [
+    "initialized once more in a new sandbox",
+    withInit,
+    (p) => [containerOf(p, "one"), containerOf(p, "app", exited(137))],
+    {},
+    "Pending",
+  ],
+  [
+    "running, the remains of its init container removed",
+    withInit,
+    (p) => [containerOf(p, "app")],
+    {},
+    "Running",
+  ],
+  [
+    "a sidecar starts again before an app container in back-off",
+    testPod({ initContainers: [init("side", { restartPolicy: "Always" })] }),
+    (p) => [containerOf(p, "side"), containerOf(p, "app", exited(1))],
+    { waiting: crash, readiness: { started: () => false, ready: () => false } },
+    "Pending",
+  ],
+  [
     "init failed, tried again",
     withInit,
     (p) => [containerOf(p, "one", exited(1))],
