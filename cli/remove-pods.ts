@@ -3,8 +3,9 @@
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions } from "./options/parse.ts";
-import { endPodsOf } from "./parts/agent/end-pods.ts";
+import { endPodsOf } from "./parts/agent/halt/end-pods.ts";
 import { defaultEndpoint } from "./parts/agent/runtime-endpoint.ts";
+import { systemCriticalPriority } from "./parts/agent/shutdown-periods.ts";
 
 const table = [
   group(
@@ -23,7 +24,10 @@ const table = [
     ),
   ),
 ];
-const graceSeconds = 2;
+const periods = [
+  { priority: 0, graceSeconds: 2 },
+  { priority: systemCriticalPriority, graceSeconds: 2 },
+];
 
 export async function runRemovePods(argv: readonly string[]): Promise<number> {
   if (wantsHelp(argv, table)) {
@@ -42,7 +46,7 @@ export async function runRemovePods(argv: readonly string[]): Promise<number> {
     endpoint:
       values.optionalText("container-runtime-endpoint") ?? defaultEndpoint,
     ...(rootDirectory ? { rootDirectory } : {}),
-    graceLimitSeconds: { ordinary: graceSeconds, critical: graceSeconds },
+    periods,
     remove: true,
   });
 }

@@ -1,22 +1,19 @@
 // `orbit stop-pods`: ends this node's pods within their grace and leaves them to be started again, each one restart
 // older, by the next start of the server. orbit-pods.service calls it when the machine halts, with the server's own
-// options, by which it finds the runtime and the agent's directory. The server must not run, else it starts them again.
+// options, by which it finds the runtime, the agent's directory and how long pods may take. The server must not run, else
+// it starts them again.
 import * as path from "node:path";
 import { cgroupNames } from "../agent/cgroups/systemd/slice-names.ts";
 import { isGateOn } from "../agent/config/feature-gates.ts";
-import { resolveAgentConfig } from "../agent/config/agent-config.ts";
-import { within } from "../cri/deadline.ts";
+import { minimumGraceSeconds } from "../agent/pods/end/container-end.ts";
 import { endPodProcesses } from "../agent/pods/end/pod-processes.ts";
+import { totalSeconds } from "../agent/pods/shape/shutdown-groups.ts";
 import { systemClock } from "../api/clock.ts";
-import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions } from "./options/parse.ts";
-import { agentOptions } from "./options/agent.ts";
 import { serverOptions } from "./options/server.ts";
-import { UsageError } from "./options/table.ts";
-import { agentConfig } from "./parts/agent/agent-config.ts";
-import { agentValues, partArguments } from "./parts/agent/agent-values.ts";
-import { endPodsOf } from "./parts/agent/end-pods.ts";
+import { endPodsOf } from "./parts/agent/halt/end-pods.ts";
+import { haltOptions, haltSettings } from "./parts/agent/halt/settings.ts";
 import {
   readCgroupDriver,
   readEndpoint,
@@ -25,86 +22,49 @@ import {
 /** What stopping and tearing down takes beside the grace. */
 const slackMs = 1500;
 
-/** Named as in the reference's KubeletConfiguration; a halt stays below ten seconds. */
-const own = [
-  group(
-    "Options",
-    option(
-      "shutdown-grace-period",
-      "duration",
-      "7s",
-      "The most all pods may take to end; a pod's own grace counts where it is shorter.",
-    ),
-    option(
-      "shutdown-grace-period-critical-pods",
-      "duration",
-      "2s",
-      "How much of that is kept for critical pods, which end after all others.",
-    ),
-  ),
-];
-
 export async function runStopPods(argv: readonly string[]): Promise<number> {
-  if (wantsHelp(argv, own)) {
+  if (wantsHelp(argv, haltOptions)) {
     process.stdout.write(
       helpText(
         "orbit stop-pods [options] [options of orbit server]",
         "End this node's pods within their grace; the next start of the server starts them again.",
-        own,
+        haltOptions,
       ),
     );
     return 0;
   }
-  const values = parseOptions([...own, ...serverOptions], argv);
-  const totalMs = values.number("shutdown-grace-period");
-  const criticalMs = values.number("shutdown-grace-period-critical-pods");
-  if (criticalMs > totalMs)
-    throw new UsageError(
-      "--shutdown-grace-period-critical-pods must not be longer than --shutdown-grace-period",
-    );
+  const values = parseOptions([...haltOptions, ...serverOptions], argv);
   const dataDirectory = path.resolve(values.text("data-dir"));
+  const { settings, periods } = haltSettings(values, dataDirectory);
   const endpoint = await readEndpoint(dataDirectory);
   // No pod was ever started.
   if (endpoint === undefined) return 0;
   const startedMs = systemClock.monotonic();
-  const remainingMs = (): number =>
-    Math.max(0, startedMs + totalMs - systemClock.monotonic());
-  const agent = agentValues(
-    values,
-    partArguments(values, "agent-arg", agentOptions),
-    dataDirectory,
-  );
-  const rootDirectory = agent.text("root-dir");
+  const totalMs = totalSeconds(periods) * 1000;
+  const { rootDirectory } = settings;
   // The clock's timers do not keep the process alive.
   const alive = setInterval(() => undefined, 1000);
   try {
-    return await within(
-      systemClock,
-      totalMs + slackMs,
-      endPodsOf({
-        endpoint,
-        rootDirectory,
-        graceLimitSeconds: {
-          ordinary: (totalMs - criticalMs) / 1000,
-          critical: criticalMs / 1000,
-        },
-        remove: false,
-      }),
-    );
+    return await endPodsOf({
+      ...{ endpoint, rootDirectory, periods },
+      limitMs: totalMs + slackMs,
+      remove: false,
+    });
   } catch (error) {
     process.stderr.write(
       `${(error as Error).message}: ending the pods' processes without their runtime\n`,
     );
-    const { cgroupMount, ...config } = resolveAgentConfig(agentConfig(agent));
-    const driver = isGateOn(config, "KubeletCgroupDriverFromCRI")
+    const driver = isGateOn(settings, "KubeletCgroupDriverFromCRI")
       ? await readCgroupDriver(dataDirectory)
       : undefined;
-    const cgroupRoot = cgroupNames(driver ?? config.cgroupDriver).place(
-      config.cgroupRoot,
+    const cgroupRoot = cgroupNames(driver ?? settings.cgroupDriver).place(
+      settings.cgroupRoot,
     );
+    const leftMs = startedMs + totalMs - systemClock.monotonic();
     await endPodProcesses({
-      ...{ cgroupMount, cgroupRoot, rootDirectory },
-      graceMs: remainingMs(),
+      ...{ cgroupMount: settings.cgroupMount, cgroupRoot, rootDirectory },
+      // Some may hear only now that they are to end.
+      graceMs: Math.max(minimumGraceSeconds * 1000, leftMs),
       clock: systemClock,
     });
     return 2;

@@ -7,8 +7,12 @@ import { Backoff, sleep } from "../../api/queueing/backoff.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { ShutdownPeriod } from "../config/shutdown-period.ts";
 import type { PodEvents } from "../events/pod-events.ts";
+import {
+  podGroups,
+  totalSeconds,
+  type PodGroup,
+} from "../pods/shape/shutdown-groups.ts";
 import type { EndRequest } from "../pods/worker/worker-state.ts";
-import { podGroups, totalSeconds, type PodGroup } from "./pod-groups.ts";
 import type {
   ShutdownLock,
   ShutdownSource,
@@ -137,7 +141,7 @@ export class NodeShutdown {
     const { periods, pods, clock, logger, times } = this.#options;
     times.began(clock.now());
     try {
-      for (const group of podGroups(periods, pods())) {
+      for (const group of podGroups(periods, pods(), priorityOf)) {
         if (!this.#active || this.#stopped) return;
         logger.info(
           { pods: group.pods.length, graceSeconds: group.graceSeconds },
@@ -152,7 +156,7 @@ export class NodeShutdown {
     }
   }
 
-  async #endGroup({ graceSeconds, pods }: PodGroup): Promise<void> {
+  async #endGroup({ graceSeconds, pods }: PodGroup<Pod>): Promise<void> {
     const { endPod, clock } = this.#options;
     const own = new Set(pods.map(({ metadata }) => metadata.uid ?? ""));
     for (const { metadata, spec } of pods)
@@ -169,4 +173,8 @@ export class NodeShutdown {
     while (some() && clock.monotonic() < untilMs && !this.#stopped)
       await sleep(clock, lookEveryMs);
   }
+}
+
+function priorityOf({ spec }: Pod): number {
+  return spec.priority ?? 0;
 }

@@ -9,6 +9,8 @@ import { stopProcess } from "../support/stop-process.ts";
 
 let orbit: RunningOrbit;
 const node = fs.readFileSync("/etc/hostname", "utf8").trim().toLowerCase();
+/** What the tidy pod writes once it has ended by itself. */
+const tidied = (): string => path.join(orbit.directory, "out/log");
 /** So that it is found among all processes. */
 const seconds = 70_000 + Math.floor(Math.random() * 10_000);
 
@@ -23,25 +25,46 @@ beforeAll(async () => {
   ]);
   fs.writeFileSync(
     path.join(orbit.manifests, "pod.json"),
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "stubborn" },
-      spec: {
-        containers: [
-          {
-            name: "main",
-            image: "busybox",
-            imagePullPolicy: "IfNotPresent",
-            command: ["sleep", String(seconds)],
-          },
-        ],
-      },
-    }),
+    pod("stubborn", ["sleep", String(seconds)]),
+  );
+  fs.writeFileSync(
+    path.join(orbit.manifests, "tidy.json"),
+    pod("tidy", [
+      ...["/bin/sh", "-c"],
+      "trap 'sleep 0.2; echo tidied >/out/log; exit 0' TERM; while :; do sleep 0.1; done",
+    ]),
   );
   await runs(0);
 });
 afterAll(() => orbit?.clean());
+
+function pod(name: string, command: readonly string[]): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name },
+    spec: {
+      containers: [
+        {
+          name: "main",
+          image: "busybox",
+          imagePullPolicy: "IfNotPresent",
+          command,
+          volumeMounts: [{ name: "out", mountPath: "/out" }],
+        },
+      ],
+      volumes: [
+        {
+          name: "out",
+          hostPath: {
+            path: path.dirname(tidied()),
+            type: "DirectoryOrCreate",
+          },
+        },
+      ],
+    },
+  });
+}
 
 function containers(): string[] {
   return fs
@@ -63,10 +86,10 @@ async function runs(restarts: number): Promise<void> {
   await eventually(
     async () => {
       const { stdout } = await orbit.kubectl([
-        ...["get", "pod", `stubborn-${node}`, "-o"],
-        "jsonpath={.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount}",
+        ...["get", "pods", "-o"],
+        "jsonpath={range .items[*]}{.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount};{end}",
       ]);
-      return stdout === `true ${restarts}`;
+      return stdout === `true ${restarts};`.repeat(2);
     },
     { timeoutMs: 60_000, intervalMs: 100, what: `restart ${restarts}` },
   );
@@ -91,7 +114,10 @@ test("a pod that ignores TERM is ended after the grace, and comes back", async (
   expect(containers()).toHaveLength(1);
   // A runtime on a busy machine has time to tear down what was ended.
   const { code, stdout } = await stopPods(["31s", "30s"]);
-  expect(stdout).toBe(`stopped default/stubborn-${node}\n`);
+  expect(stdout.trim().split("\n").sort()).toEqual(
+    ["stubborn", "tidy"].map((name) => `stopped default/${name}-${node}`),
+  );
+  expect(fs.existsSync(tidied())).toBe(true);
   expect(code).toBe(0);
   expect(containers()).toEqual([]);
   orbit = await orbit.restart();
@@ -101,6 +127,7 @@ test("a pod that ignores TERM is ended after the grace, and comes back", async (
 test.each(["hangs", "is gone"])("also when the runtime %s", async (what) => {
   const restarts = what === "hangs" ? 1 : 2;
   await runs(restarts);
+  fs.rmSync(tidied(), { force: true });
   await orbit.stop();
   const pid = orbit.runtimePid();
   if (what === "hangs") await stopProcess(pid);
@@ -111,6 +138,8 @@ test.each(["hangs", "is gone"])("also when the runtime %s", async (what) => {
   await eventually(() => containers().length === 0, {
     what: "the pod to end",
   });
+  // It was told, and given a moment, although the time was over when the runtime was given up.
+  expect(fs.existsSync(tidied())).toBe(true);
   if (what === "hangs") process.kill(pid, "SIGCONT");
   orbit = await orbit.restart();
   await runs(restarts + 1);

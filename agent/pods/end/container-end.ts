@@ -25,7 +25,7 @@ import type { PodEvents } from "../../events/pod-events.ts";
 import { orAborted, type HookRunner } from "./lifecycle-hooks.ts";
 
 /** However little of the grace is left, a container gets this long. */
-const minimumGraceSeconds = 2;
+export const minimumGraceSeconds = 2;
 
 /** What ending a container needs of the agent. */
 export interface EndingContext {

@@ -1,10 +1,13 @@
 // Ends all pods of one agent in a container runtime while no agent runs: when the machine halts (what is stopped stays,
 // to be started again after the boot) and when the agent is to use another runtime (what is stopped is removed). Pods
-// are known from the runtime alone. As with a kubelet's graceful shutdown ordinary pods end first, critical ones (system
-// priority) after them; within a pod preStop hooks and grace as always, the grace bounded by what the caller gives.
+// are known from the runtime alone. As with a kubelet's graceful shutdown they end by priority, the lowest first, and a
+// period that is over holds up no later one: a machine too slow to tear ordinary pods down still sends critical ones their
+// TERM. Within a pod preStop hooks and grace as always, the grace bounded by its period.
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
+import { sleep } from "../../../api/queueing/backoff.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
+import type { ShutdownPeriod } from "../../config/shutdown-period.ts";
 import { logSink } from "../../events/event-sinks.ts";
 import { PodEvents } from "../../events/pod-events.ts";
 import { terminationMessage } from "../../status/termination-message.ts";
@@ -12,6 +15,7 @@ import { PodEnding } from "./container-end.ts";
 import { isOwn, sandboxPriority } from "../shape/labels.ts";
 import { createHookRunner } from "./lifecycle-hooks.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
+import { podGroups } from "../shape/shutdown-groups.ts";
 import { removeFromRuntime, stopSandboxes } from "./sandboxes.ts";
 import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
 import { RuntimePods, type RuntimePod } from "../runtime/runtime-pods.ts";
@@ -21,8 +25,8 @@ export interface EndPodsOptions {
   runtime: Runtime;
   /** The agent whose pods are meant: its root directory. Absent: pods of every agent. */
   rootDirectory?: string;
-  /** The most a pod may take, in seconds; absent: its own grace. */
-  graceLimitSeconds?: { ordinary: number; critical: number };
+  /** Absent: each pod has its own grace, critical ones after all others. */
+  periods?: readonly ShutdownPeriod[];
   /** Containers and sandboxes are removed as well, with all that the runtime knows of them. */
   remove: boolean;
   clock: Clock;
@@ -30,14 +34,17 @@ export interface EndPodsOptions {
   onEnded?: (pod: { name: string; namespace: string }) => void;
 }
 
-/** From here on a pod's priority is the system's own. */
-const criticalPriority = 2_000_000_000;
+const unlimited: readonly ShutdownPeriod[] = [
+  { priority: 0, graceSeconds: Infinity },
+  { priority: 2_000_000_000, graceSeconds: Infinity },
+];
 
 /** Resolves to how many pods ended and how many could not be ended; rejects when the runtime can't be asked. */
 export async function endPods(
   options: EndPodsOptions,
 ): Promise<{ ended: number; failed: number }> {
-  const { runtime, rootDirectory, clock, logger, graceLimitSeconds } = options;
+  const { runtime, rootDirectory, clock, logger } = options;
+  const { periods = unlimited } = options;
   const runtimePods = new RuntimePods({
     runtime,
     clock,
@@ -93,24 +100,21 @@ export async function endPods(
         );
       }
     };
-    const isCritical = (found: RuntimePod): boolean =>
-      found.sandboxes.some(
-        ({ annotations }) => sandboxPriority(annotations) >= criticalPriority,
+    const endings: Promise<unknown>[] = [];
+    for (const group of podGroups(periods, own, priorityOf)) {
+      const ending = Promise.all(
+        group.pods.map((found) => endOne(found, group.graceSeconds)),
       );
-    for (const critical of [false, true])
-      await Promise.all(
-        own
-          .filter((found) => isCritical(found) === critical)
-          .map((found) =>
-            endOne(
-              found,
-              graceLimitSeconds?.[critical ? "critical" : "ordinary"] ??
-                Infinity,
-            ),
-          ),
-      );
+      endings.push(ending);
+      await Promise.race([ending, sleep(clock, group.graceSeconds * 1000)]);
+    }
+    await Promise.all(endings);
     return { ended: own.length - failed, failed };
   } finally {
     runtimePods.stop();
   }
+}
+
+function priorityOf({ sandboxes }: RuntimePod): number {
+  return sandboxPriority(sandboxes[0]?.annotations ?? {});
 }

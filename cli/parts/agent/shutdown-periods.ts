@@ -8,7 +8,8 @@ import type { ShutdownPeriod } from "../../../agent/config/shutdown-period.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 
-const systemCriticalPriority = 2_000_000_000;
+/** From here on a pod's priority is the system's own. */
+export const systemCriticalPriority = 2_000_000_000;
 
 /** None: the machine's shutdown is not held up. @throws UsageError naming the field */
 export function shutdownPeriods(

@@ -6,10 +6,10 @@ import pino from "pino";
 import type { ShutdownPeriod } from "../../../agent/config/shutdown-period.ts";
 import { logSink } from "../../../agent/events/event-sinks.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
+import { podGroups } from "../../../agent/pods/shape/shutdown-groups.ts";
 import type { EndRequest } from "../../../agent/pods/worker/worker-state.ts";
 import { shutdownOf } from "../../../agent/shutdown/logind.ts";
 import { NodeShutdown } from "../../../agent/shutdown/node-shutdown.ts";
-import { podGroups } from "../../../agent/shutdown/pod-groups.ts";
 import type { ShutdownSource } from "../../../agent/shutdown/shutdown-source.ts";
 import { ShutdownTimes } from "../../../agent/shutdown/shutdown-times.ts";
 import { metricsText } from "../../../api/metrics/family.ts";
@@ -50,7 +50,7 @@ test("a pod belongs to the highest period that its priority reaches", () => {
     pod("top", 2_000_001_000),
   ];
   expect(
-    podGroups(periods, pods).map((group) => [
+    podGroups(periods, pods, ({ spec }) => spec.priority ?? 0).map((group) => [
       group.graceSeconds,
       ...names(group.pods),
     ]),

@@ -1,26 +1,26 @@
 // Which pods end together when the machine shuts down: by the highest period whose priority theirs reaches, those of lower
 // priority first; a pod below all periods belongs to the lowest. Pure.
-import type { Pod } from "../../api/types/core-v1.ts";
-import type { ShutdownPeriod } from "../config/shutdown-period.ts";
+import type { ShutdownPeriod } from "../../config/shutdown-period.ts";
 
-export interface PodGroup {
+export interface PodGroup<T> {
   readonly graceSeconds: number;
-  readonly pods: readonly Pod[];
+  readonly pods: readonly T[];
 }
 
 /** In the order in which they end; groups without pods are left out. */
-export function podGroups(
+export function podGroups<T>(
   periods: readonly ShutdownPeriod[],
-  pods: readonly Pod[],
-): PodGroup[] {
+  pods: readonly T[],
+  priorityOf: (pod: T) => number,
+): PodGroup<T>[] {
   const sorted = [...periods].sort((a, b) => a.priority - b.priority);
   const groups = sorted.map(({ graceSeconds }) => ({
     graceSeconds,
-    pods: [] as Pod[],
+    pods: [] as T[],
   }));
   for (const pod of pods) {
     const reached = sorted.findLastIndex(
-      ({ priority }) => priority <= (pod.spec.priority ?? 0),
+      ({ priority }) => priority <= priorityOf(pod),
     );
     groups[Math.max(0, reached)]!.pods.push(pod);
   }

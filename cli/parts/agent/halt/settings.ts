@@ -1,0 +1,65 @@
+// What `orbit stop-pods` needs of the daemon's options and configuration: where its pods are, and how long they may take.
+import {
+  resolveAgentConfig,
+  type AgentConfig,
+} from "../../../../agent/config/agent-config.ts";
+import type { ShutdownPeriod } from "../../../../agent/config/shutdown-period.ts";
+import { agentOptions } from "../../../options/agent.ts";
+import { group, option } from "../../../options/build-table.ts";
+import type { OptionValues } from "../../../options/parse.ts";
+import { UsageError } from "../../../options/table.ts";
+import { agentConfig } from "../agent-config.ts";
+import { agentValues, partArguments } from "../agent-values.ts";
+import { systemCriticalPriority } from "../shutdown-periods.ts";
+
+/** Named as in KubeletConfiguration; a halt stays below ten seconds. */
+export const haltOptions = [
+  group(
+    "Options",
+    option(
+      "shutdown-grace-period",
+      "duration",
+      "7s",
+      "The most all pods may take to end; a pod's own grace counts where it is shorter.",
+    ),
+    option(
+      "shutdown-grace-period-critical-pods",
+      "duration",
+      "2s",
+      "How much of that is kept for critical pods, which end after all others.",
+    ),
+  ),
+];
+
+const ownNames = haltOptions.flatMap(({ options }) =>
+  options.map(({ name }) => name),
+);
+
+/** @throws UsageError of the options */
+export function haltSettings(
+  values: OptionValues,
+  dataDirectory: string,
+): { settings: AgentConfig; periods: readonly ShutdownPeriod[] } {
+  const options = agentValues(
+    values.without(ownNames),
+    partArguments(values, "agent-arg", agentOptions),
+    dataDirectory,
+  );
+  return {
+    settings: resolveAgentConfig(agentConfig(options)),
+    periods: periodsOf(values),
+  };
+}
+
+function periodsOf(values: OptionValues): readonly ShutdownPeriod[] {
+  const totalMs = values.number("shutdown-grace-period");
+  const criticalMs = values.number("shutdown-grace-period-critical-pods");
+  if (criticalMs > totalMs)
+    throw new UsageError(
+      "--shutdown-grace-period-critical-pods must not be longer than --shutdown-grace-period",
+    );
+  return [
+    { priority: 0, graceSeconds: (totalMs - criticalMs) / 1000 },
+    { priority: systemCriticalPriority, graceSeconds: criticalMs / 1000 },
+  ];
+}
