@@ -35,7 +35,7 @@ export async function runStopPods(argv: readonly string[]): Promise<number> {
   }
   const values = parseOptions([...haltOptions, ...serverOptions], argv);
   const dataDirectory = path.resolve(values.text("data-dir"));
-  const { settings, periods } = haltSettings(values, dataDirectory);
+  const { settings, periods } = await haltSettings(values, dataDirectory);
   const endpoint = await readEndpoint(dataDirectory);
   // No pod was ever started.
   if (endpoint === undefined) return 0;

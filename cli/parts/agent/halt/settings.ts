@@ -6,13 +6,14 @@ import {
 import type { ShutdownPeriod } from "../../../../agent/config/shutdown-period.ts";
 import { agentOptions } from "../../../options/agent.ts";
 import { group, option } from "../../../options/build-table.ts";
+import { readKubeletConfiguration } from "../../../options/kubelet-configuration/configuration-sources.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
 import { agentConfig } from "../agent-config.ts";
 import { agentValues, partArguments } from "../agent-values.ts";
 import { systemCriticalPriority } from "../shutdown-periods.ts";
 
-/** Named as in KubeletConfiguration; a halt stays below ten seconds. */
+/** Named as in KubeletConfiguration, whose periods count where neither is given; by default a halt stays below ten seconds. */
 export const haltOptions = [
   group(
     "Options",
@@ -35,23 +36,37 @@ const ownNames = haltOptions.flatMap(({ options }) =>
   options.map(({ name }) => name),
 );
 
-/** @throws UsageError of the options */
-export function haltSettings(
+/** @throws UsageError of the options; a configuration that can't be read any more keeps no pod from ending */
+export async function haltSettings(
   values: OptionValues,
   dataDirectory: string,
-): { settings: AgentConfig; periods: readonly ShutdownPeriod[] } {
+): Promise<{ settings: AgentConfig; periods: readonly ShutdownPeriod[] }> {
   const options = agentValues(
     values.without(ownNames),
     partArguments(values, "agent-arg", agentOptions),
     dataDirectory,
   );
-  return {
-    settings: resolveAgentConfig(agentConfig(options)),
-    periods: periodsOf(values),
-  };
+  const settingsOf = (read: OptionValues): AgentConfig =>
+    resolveAgentConfig(agentConfig(read));
+  let settings: AgentConfig;
+  try {
+    const file = await readKubeletConfiguration(options, agentOptions);
+    settings = settingsOf(file ? options.withFile(file.values) : options);
+  } catch (error) {
+    process.stderr.write(
+      `${(error as Error).message}: the agent's configuration is left out\n`,
+    );
+    settings = settingsOf(options);
+  }
+  return { settings, periods: periodsOf(values, settings.shutdownPeriods) };
 }
 
-function periodsOf(values: OptionValues): readonly ShutdownPeriod[] {
+function periodsOf(
+  values: OptionValues,
+  configured: readonly ShutdownPeriod[],
+): readonly ShutdownPeriod[] {
+  if (configured.length > 0 && !ownNames.some((name) => values.isSet(name)))
+    return configured;
   const totalMs = values.number("shutdown-grace-period");
   const criticalMs = values.number("shutdown-grace-period-critical-pods");
   if (criticalMs > totalMs)
