@@ -109,6 +109,8 @@ export async function createSystemdMachine(
       const inside = path.join(group, place);
       if (fs.existsSync(path.dirname(inside)))
         fs.mkdirSync(inside, { recursive: true });
+      // A process in the unified hierarchy's own group would keep nspawn from handing its controllers down, for good.
+      else if (isUnified()) throw new Error("nspawn has made no cgroups yet");
       return path.join(fs.existsSync(inside) ? inside : group, "cgroup.procs");
     });
 
