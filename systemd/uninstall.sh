@@ -33,6 +33,9 @@ data=${ORBIT_DATA_DIR:-$default_data}
 # An agent that ran alone belongs to the main cluster only.
 agent_data=$data/agent
 [ "$data" != "$default_data" ] || agent_data=/var/lib/orbitlet
+# Of a server whose agent has a root directory elsewhere (--root-dir).
+elsewhere=$(sed -n '1s,^/..*,&,p' "$data/agent-directory" 2>/dev/null)
+agent_data=${elsewhere:-$agent_data}
 # The root directory of an agent that runs alone.
 agent_data=${ORBIT_AGENT_DIR:-$agent_data}
 machine_runtime=/run/containerd/containerd.sock
@@ -534,6 +537,18 @@ if [ -n "$keep_data" ]; then
 	say "Kept: $root$data, $root/etc/orbit"
 else
 	say "Removing data"
-	do_it rm -rf "$root$data" "$root$agent_data" "$root/etc/orbit"
+	if [ -z "$elsewhere" ]; then
+		do_it rm -rf "$root$data" "$root$agent_data" "$root/etc/orbit"
+	else
+		do_it rm -rf "$root$data" "$root/etc/orbit"
+		# Others may have files beside the agent's there.
+		for name in checkpoints device-plugins local-path memory plugins plugins_registry pod-resources pods; do
+			do_it rm -rf "$root$agent_data/$name"
+		done
+		for name in cpu_manager_state dra_manager_state graceful_node_shutdown_state memory_manager_state; do
+			do_it rm -f "$root$agent_data/$name"
+		done
+		[ -n "$dry_run" ] || rmdir "$root$agent_data" 2>/dev/null || true
+	fi
 fi
 [ -z "$dry_run" ] || say "Dry run: nothing was changed."

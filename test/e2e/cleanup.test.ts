@@ -68,6 +68,7 @@ test("links, routes, rules, settings, mounts, cgroups and processes are as befor
   await one.start(
     "server",
     `--data-dir=${one.dataDirectory}`,
+    `--root-dir=${one.directory}/kubelet`,
     `--manifests=${one.directory}/manifests`,
     `--write-kubeconfig=${kubeconfig()}`,
     "--cluster-cidr=10.236.0.0/16",

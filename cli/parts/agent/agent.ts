@@ -25,6 +25,7 @@ import { checkAgentOptions } from "./checks/agent-checks.ts";
 import { credentialProviders } from "./credential-providers.ts";
 import { checkHost, enterCgroup, gatherProcesses } from "./host-checks.ts";
 import { recordMachineFile } from "./machine-files.ts";
+import { recordAgentDirectory } from "./runtime-endpoint.ts";
 import { chooseRuntime, type RuntimeChoice } from "./runtime.ts";
 import { ServingFiles } from "./serving-files.ts";
 
@@ -113,6 +114,10 @@ export async function startAgentPart(
     ...options.config,
   };
   const settings = resolveAgentConfig(config);
+  await recordAgentDirectory(
+    dataDirectory,
+    path.resolve(values.text("root-dir")),
+  );
   const chosen = await chooseRuntime({
     endpoint: options.endpoint,
     imageEndpoint: values.optionalText("image-service-endpoint"),

@@ -70,6 +70,24 @@ export async function writeCgroupDriver(
     await writeRecord(dataDirectory, driverFile(dataDirectory), driver);
 }
 
+/**
+ * Records in DATA/agent-directory, one line, that the server's agent has its root directory elsewhere, before anything is
+ * made there: uninstall.sh finds pods and mounts by it.
+ */
+export async function recordAgentDirectory(
+  dataDirectory: string,
+  rootDirectory: string,
+): Promise<void> {
+  if (
+    [dataDirectory, path.join(dataDirectory, "agent")].includes(rootDirectory)
+  )
+    return;
+  const file = path.join(dataDirectory, "agent-directory");
+  const known = await fs.readFile(file, "utf8").catch(() => "");
+  if (known !== `${rootDirectory}\n`)
+    await writeRecord(dataDirectory, file, rootDirectory);
+}
+
 async function writeRecord(
   dataDirectory: string,
   file: string,
