@@ -94,7 +94,7 @@ own_pods=$(ls "$data/agent/pods" "$agent_data/pods" 2>/dev/null | grep -E '^[0-9
 pod_processes() {
 	cgroups | while read -r group; do
 		for uid in $own_pods; do
-			find "$group" -type d \( -name "pod$uid" -o -name "*-pod$(printf %s "$uid" | tr - _).slice" \) -exec find {} -name cgroup.procs -exec cat {} + \; 2>/dev/null
+			find "$group" \( -path "*/pod$uid/*" -o -path "*-pod$(printf %s "$uid" | tr - _).slice/*" \) -name cgroup.procs -exec cat {} + 2>/dev/null
 		done
 	done | sort -un
 }

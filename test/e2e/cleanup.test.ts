@@ -1,8 +1,9 @@
 // `orbit cleanup` leaves a machine as it was: what the machine shows before a server and an agent ran pods on it, and after.
 import { execFileSync, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import * as fs from "node:fs";
+import { controllerRoot, removeCgroups } from "../support/cgroups.ts";
 import { eventually } from "../support/eventually.ts";
 import { orbitProgram } from "../support/start-orbit.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
@@ -279,6 +280,48 @@ test("namespaces of pods whose runtime is gone are removed, others stay", async 
     for (const name of names)
       if (fs.existsSync(`/run/netns/${name}`))
         two.run("ip", "netns", "del", name);
+  }
+});
+
+test("processes of pods whose runtime is gone are ended", async () => {
+  const uid = randomUUID();
+  const data = `${two.directory}/data-processes`;
+  fs.mkdirSync(`${data}/agent/pods/${uid}`, { recursive: true });
+  const root = `/orbit-${randomBytes(4).toString("hex")}`;
+  const hierarchy = controllerRoot("pids");
+  // As of both cgroup drivers, and of another cluster's pod.
+  const groups = [
+    `${root}/besteffort/pod${uid}/c`,
+    `${root}/orbit-pod${uid.replaceAll("-", "_")}.slice/c`,
+    `${root}/besteffort/pod${randomUUID()}/c`,
+  ];
+  const processes = groups.map((group) => {
+    fs.mkdirSync(hierarchy + group, { recursive: true });
+    // As the first process of a pod, which hears no TERM.
+    const child = spawn("sh", ["-c", "trap '' TERM; read _"], {
+      stdio: ["pipe", "inherit", "inherit"],
+    });
+    fs.writeFileSync(
+      `${hierarchy}${group}/cgroup.procs`,
+      String(child.pid ?? 0),
+    );
+    return { child, ended: once(child, "exit") };
+  });
+  const [cgroupfs, slice, other] = processes;
+  try {
+    const { code } = await two.orbit(
+      "cleanup",
+      `--data-dir=${data}`,
+      `--cgroup-root=${root}`,
+    );
+    expect(code).toBe(0);
+    expect(await cgroupfs!.ended).toEqual([null, "SIGKILL"]);
+    expect(await slice!.ended).toEqual([null, "SIGKILL"]);
+    expect(other!.child.exitCode ?? other!.child.signalCode).toBeNull();
+  } finally {
+    other!.child.kill("SIGKILL");
+    await other!.ended;
+    await removeCgroups(root);
   }
 });
 
