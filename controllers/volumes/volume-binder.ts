@@ -228,7 +228,7 @@ class VolumeBinder {
         ? claim
         : await this.#client.resource(persistentVolumeClaims).update(following);
     await this.#writeVolumeStatus(bound, { phase: "Bound" });
-    await this.#writeClaimStatus(followed, boundClaimStatus(bound));
+    await this.#writeClaimStatus(followed, boundClaimStatus(bound, followed));
     this.#operations.end(objectKey(claim));
   }
 

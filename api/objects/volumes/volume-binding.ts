@@ -69,12 +69,18 @@ export function claimBoundTo(
   };
 }
 
-export function boundClaimStatus({
-  spec,
-}: PersistentVolume): NonNullable<PersistentVolumeClaim["status"]> {
+/**
+ * A claim that is bound already keeps its capacity: while its volume is made larger it says how large the file system is,
+ * by which the node knows that it has to grow it.
+ */
+export function boundClaimStatus(
+  { spec }: PersistentVolume,
+  { status }: PersistentVolumeClaim,
+): NonNullable<PersistentVolumeClaim["status"]> {
+  const becomesBound = status?.phase !== "Bound";
   return {
     phase: "Bound",
     ...(spec?.accessModes ? { accessModes: spec.accessModes } : {}),
-    ...(spec?.capacity ? { capacity: spec.capacity } : {}),
+    ...(spec?.capacity && becomesBound ? { capacity: spec.capacity } : {}),
   };
 }

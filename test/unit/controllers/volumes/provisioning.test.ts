@@ -113,6 +113,41 @@ test("how long volumes took is counted by provisioner, and what failed", async (
   expect(plane.metrics()).not.toContain("no-provisioner");
 });
 
+test("a claim that is bound keeps its capacity while its volume is made larger", async () => {
+  await start();
+  const client = plane.client.resource(persistentVolumes);
+  const spec = {
+    accessModes: ["ReadWriteOnce"],
+    storageClassName: "outside",
+    csi: { driver: "csi.example.com", volumeHandle: "h" },
+  };
+  await client.create({
+    metadata: { name: "v" },
+    spec: { ...spec, capacity: { storage: "1Gi" } },
+  });
+  await make.claim("c", { storageClassName: "outside", volumeName: "v" });
+  await passes(async () =>
+    expect((await claimed("c")).status).toMatchObject({
+      phase: "Bound",
+      capacity: { storage: "1Gi" },
+    }),
+  );
+  // As a driver's resizer does it.
+  await client.patch("v", undefined, {
+    type: "merge",
+    body: { spec: { capacity: { storage: "2Gi" } } },
+  });
+  // The binder looks at it after that, and does what it has to do.
+  await client.patch("v", undefined, {
+    type: "merge",
+    body: { spec: { accessModes: ["ReadWriteOnce", "ReadOnlyMany"] } },
+  });
+  await passes(async () =>
+    expect((await claimed("c")).status?.accessModes).toContain("ReadOnlyMany"),
+  );
+  expect((await claimed("c")).status?.capacity).toEqual({ storage: "1Gi" });
+});
+
 test("a claim waits for a pod, gets a volume on its node, and the volume goes with it", async () => {
   await start();
   await make.class("local-path");
