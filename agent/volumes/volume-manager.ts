@@ -25,6 +25,7 @@ import {
   localPathRoot,
   memoryDirectory,
   podDirectory,
+  pluginsDirectory,
   podsDirectory,
   subPathsDirectory,
   volumesDirectory,
@@ -98,6 +99,8 @@ export class VolumeManager {
   /** Before any pod: an earlier version, or another program, may have made the directories with more rights. */
   async start(): Promise<void> {
     await ensurePrivateDirectory(podsDirectory(this.#options.config));
+    // Drivers that are installed as pods mount it before they are there.
+    await ensurePrivateDirectory(pluginsDirectory(this.#options.config));
     await this.#memory.start();
     this.#localPath.start();
   }

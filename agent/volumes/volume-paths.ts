@@ -34,12 +34,19 @@ export function volumePath(
   return join(volumesDirectory(config, uid), `kubernetes.io~${type}`, name);
 }
 
+/** `<root>/plugins`, where drivers have their sockets, too. */
+export function pluginsDirectory({
+  rootDirectory,
+}: Pick<Directories, "rootDirectory">): string {
+  return join(rootDirectory, "plugins");
+}
+
 /** What a type of volumes keeps for the node, not for one pod: `<root>/plugins/<name>`. */
 export function pluginDirectory(
-  { rootDirectory }: Pick<Directories, "rootDirectory">,
+  config: Pick<Directories, "rootDirectory">,
   name: string,
 ): string {
-  return join(rootDirectory, "plugins", name);
+  return join(pluginsDirectory(config), name);
 }
 
 /** The node's volumes of the built-in class. */

@@ -79,6 +79,7 @@ test("no other user reads a volume's files, and secrets lie on a tmpfs", async (
   fs.mkdirSync(root, { mode: 0o755 });
   const volumes = volumeManager(root);
   await volumes.start();
+  expect(fs.statSync(path.join(root, "plugins")).mode & 0o777).toBe(0o700);
   await volumes.mount(pod);
   const files = filesBelow(root);
   expect(files).toHaveLength(2);
