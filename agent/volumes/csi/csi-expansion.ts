@@ -1,5 +1,5 @@
-// The node's part of making a volume larger: when the volume has more than its claim reports, the driver grows the file
-// system, and the claim's status says so.
+// The node's part of making a volume larger: when the volume has more than its claim reports, or the driver's resizer
+// waits for the node, the driver grows the file system, and the claim's status says so.
 import {
   compareQuantities,
   parseQuantity,
@@ -26,7 +26,10 @@ export async function expandOnNode(
   const wanted = persistentVolume?.spec?.capacity?.["storage"];
   const known = claim?.status?.capacity?.["storage"];
   if (!claim || wanted === undefined || known === undefined) return;
-  if (compareQuantities(wanted, known) <= 0) return;
+  const { allocatedResourceStatuses: asked } = claim.status ?? {};
+  // Claims of an earlier version have the new capacity already, and were never grown.
+  const isPending = asked?.["storage"] === "NodeResizePending";
+  if (compareQuantities(wanted, known) <= 0 && !isPending) return;
   try {
     await driver.expand({
       ...(await arguments_()),

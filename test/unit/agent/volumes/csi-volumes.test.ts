@@ -377,6 +377,24 @@ test("a driver that says it has unmounted and has not: its files are safe", asyn
   ).toBe("1");
 });
 
+test("a claim whose resizer waits for the node is grown, though it has the capacity already", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  const claims = node.agent.client.resource(persistentVolumeClaims);
+  const claim = await claims.get("vol", "default");
+  const allocatedResourceStatuses = { storage: "NodeResizePending" };
+  await claims.updateStatus({
+    ...claim,
+    status: { ...claim.status, allocatedResourceStatuses },
+  });
+  await node.agent.volumes.mount(podWith("a", "vol"));
+  expect(node.driver.calls).toEqual(["stage vol", "publish vol", "expand vol"]);
+  const { status } = await claims.get("vol", "default");
+  expect(status).toMatchObject({ capacity: { storage: "1Gi" } });
+  expect(status).not.toHaveProperty("allocatedResourceStatuses");
+});
+
 test("a larger volume is grown on the node, and its claim says so", async () => {
   await node.object({ attachRequired: false });
   await node.registered();
