@@ -316,7 +316,10 @@ describe("in a file system of 16 MiB", () => {
       call: (name: string) =>
         Promise.resolve(
           name === "ImageFsInfo"
-            ? { image_filesystems: [{ fs_id: { mountpoint: mounted } }] }
+            ? {
+                image_filesystems: [{ fs_id: { mountpoint: mounted } }],
+                container_filesystems: [],
+              }
             : { image: {} },
         ),
       service: () => Promise.resolve({}),
