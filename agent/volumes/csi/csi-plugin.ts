@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { Logger } from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { WorkQueue } from "../../../client/work-queue.ts";
+import { within } from "../../../cri/deadline.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { isMountPoint, unmount } from "../files/mounts.ts";
 import type {
@@ -45,6 +46,9 @@ interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {
   readonly inUse: VolumesInUse;
   readonly logger: Logger;
 }
+
+/** A pod that is over waits for no slow driver. */
+const unstagingMs = 2000;
 
 export class CsiVolumes {
   readonly #options: CsiVolumesOptions;
@@ -218,18 +222,33 @@ export class CsiVolumes {
     });
   }
 
-  /** Asks for what no pod has to be unstaged. */
+  /**
+   * Has unstaged what no pod has. Waits a moment for it: whoever deletes claims deletes the volume as soon as its last pod
+   * is gone, and a driver that does not know it any more can't unstage it. What fails, or takes longer, is the queue's.
+   */
   async #released(): Promise<void> {
+    const attempts = (await this.#unused()).map((directory) =>
+      this.#unstage(directory).catch(() => this.#unstaging.add(directory)),
+    );
+    await within(this.#options.clock, unstagingMs, Promise.all(attempts)).catch(
+      () => undefined,
+    );
+  }
+
+  /** Directories of what is staged and no pod has. */
+  async #unused(): Promise<string[]> {
+    const found: string[] = [];
     const staged = await this.paths.allStaged();
     // All pods' directories are read for it: only where a driver has staged something.
     if (staged.length > 0) {
       const used = await this.paths.usedByPods();
       for (const { record, directory } of staged)
-        if (!used.has(keyOf(record))) this.#unstaging.add(directory);
+        if (!used.has(keyOf(record))) found.push(directory);
     }
     for (const { record, directory } of await this.paths.allBlocks())
       if ((await this.paths.blockUsers(record.specVolID)).length === 0)
-        this.#unstaging.add(directory);
+        found.push(directory);
+    return found;
   }
 
   async #unstage(directory: string): Promise<void> {

@@ -368,7 +368,7 @@ test("a driver that says it has unmounted and has not: its files are safe", asyn
   fs.writeFileSync(path.join(target, "precious"), "1");
   node.driver.lies = true;
   await node.agent.volumes.unmount("a");
-  expect(node.mounted()).toHaveLength(1);
+  expect(node.mounted()).toEqual([]);
   expect(
     fs.readFileSync(
       path.join(node.driver.contentOf("vol"), "precious"),
@@ -393,6 +393,18 @@ test("a claim whose resizer waits for the node is grown, though it has the capac
   const { status } = await claims.get("vol", "default");
   expect(status).toMatchObject({ capacity: { storage: "1Gi" } });
   expect(status).not.toHaveProperty("allocatedResourceStatuses");
+});
+
+test("a volume is unstaged before its last pod is over, as it may be deleted then", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  for (const uid of ["a", "b"])
+    await node.agent.volumes.mount(podWith(uid, "vol"));
+  await node.agent.volumes.unmount("a");
+  expect(node.driver.calls.at(-1)).toBe("unpublish vol");
+  await node.agent.volumes.unmount("b");
+  expect(node.driver.calls.slice(-2)).toEqual(["unpublish vol", "unstage vol"]);
 });
 
 test("a larger volume is grown on the node, and its claim says so", async () => {
