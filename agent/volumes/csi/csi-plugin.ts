@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { Logger } from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { WorkQueue } from "../../../client/work-queue.ts";
+import { grpcCodes } from "../../../grpc/channel.ts";
 import { within } from "../../../cri/deadline.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { isMountPoint, unmount } from "../files/mounts.ts";
@@ -24,6 +25,7 @@ import {
   type CsiCallsOptions,
   type Prepared,
 } from "./csi-calls.ts";
+import { CsiCallError } from "./csi-driver.ts";
 import { nodeCapability } from "./csi-protocol.ts";
 import {
   CsiPaths,
@@ -271,7 +273,17 @@ export class CsiVolumes {
       const driver = this.#options.registry.driver(record.driverName);
       const capabilities = await driver.capabilities();
       if (capabilities.has(nodeCapability.stageUnstage))
-        await driver.unstage(record.volumeHandle, staging);
+        await driver
+          .unstage(record.volumeHandle, staging)
+          .catch(async (error: unknown) => {
+            // It was deleted, and has nothing here any more: to ask again would never end.
+            const isGone =
+              error instanceof CsiCallError &&
+              error.code === grpcCodes.notFound &&
+              !block &&
+              !(await isMountPoint(staging));
+            if (!isGone) throw error;
+          });
       if (await isMountPoint(staging)) await unmount(staging);
       if (block) {
         await rmdirIfThere(staging, true);

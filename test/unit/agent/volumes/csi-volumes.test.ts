@@ -1,6 +1,6 @@
 // Volumes of CSI drivers against a real driver: registration, the order of calls, what drivers get, failures and hangs,
 // and that everything is ended, by the same agent or the next one. What happens to mounted volumes: csi-mounted.test.ts.
-import { VolumePending } from "../../../../agent/volumes/volume-plugin.ts";
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as grpc from "@grpc/grpc-js";
@@ -13,6 +13,7 @@ import {
   persistentVolumeClaims,
   volumeAttachments,
 } from "../../../../client/resources.ts";
+import { VolumePending } from "../../../../agent/volumes/volume-plugin.ts";
 import { CsiNodeObject } from "../../../../agent/volumes/csi/csi-node.ts";
 import { passes, testNode } from "../../../support/control-plane.ts";
 import { CsiTestNode, driverName, podWith } from "./csi-test-node.ts";
@@ -405,6 +406,29 @@ test("a volume is unstaged before its last pod is over, as it may be deleted the
   expect(node.driver.calls.at(-1)).toBe("unpublish vol");
   await node.agent.volumes.unmount("b");
   expect(node.driver.calls.slice(-2)).toEqual(["unpublish vol", "unstage vol"]);
+});
+
+test("a volume that was deleted while it was staged is unstaged when nothing of it is left", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  await node.agent.volumes.mount(podWith("a", "vol"));
+  const records = path.join(
+    node.root,
+    "agent/plugins/kubernetes.io/csi",
+    driverName,
+  );
+  node.driver.intercept = (call) => {
+    if (call === "unstage")
+      throw refusal(grpc.status.NOT_FOUND, "does not exist");
+  };
+  await node.agent.volumes.unmount("a");
+  // Still mounted: the driver has to be asked again.
+  expect(fs.readdirSync(records)).toHaveLength(1);
+  execFileSync("umount", [
+    path.join(records, fs.readdirSync(records)[0]!, "globalmount"),
+  ]);
+  await passes(() => expect(fs.existsSync(records)).toBe(false));
 });
 
 test("a larger volume is grown on the node, and its claim says so", async () => {
