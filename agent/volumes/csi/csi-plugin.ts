@@ -225,8 +225,8 @@ export class CsiVolumes {
   }
 
   /**
-   * Has unstaged what no pod has. Waits a moment for it: whoever deletes claims deletes the volume as soon as its last pod
-   * is gone, and a driver that does not know it any more can't unstage it. What fails, or takes longer, is the queue's.
+   * Has unstaged what no pod has, and waits a moment for it: with its claim a volume is deleted as soon as its last pod is
+   * gone, and a driver that does not know it any more can't unstage it. What fails, or takes longer, is the queue's.
    */
   async #released(): Promise<void> {
     const attempts = (await this.#unused()).map((directory) =>
