@@ -23,7 +23,7 @@ export function wireVolumes(
   nodeResources: PodRooms["nodeResources"],
 ): Pick<PodRooms, "volumes" | "csi"> {
   const { settings: config, client, reader, clock, logger } = ground;
-  const { objects, plugins } = ground;
+  const { objects, plugins, events } = ground;
   const metrics = new VolumeMetrics();
   ground.metrics.add(() => metrics.families());
   const tokens = new ServiceAccountTokens(client, clock);
@@ -53,6 +53,13 @@ export function wireVolumes(
     registry,
     inUse,
     health: isGateOn(config, "CSIVolumeHealth"),
+    onGrown: (pod, volume) =>
+      events.pod(
+        pod,
+        "Normal",
+        "FileSystemResizeSuccessful",
+        `MountVolume.NodeExpandVolume succeeded for volume "${volume}" ${nodeName}`,
+      ),
     secret: async (namespace, name) => {
       const found = await objects.secret(namespace, name);
       return found && secretTexts(found);

@@ -35,6 +35,8 @@ export interface CsiCallsOptions {
   readonly clock: Clock;
   /** Gate CSIVolumeHealth: drivers are asked how their volumes are. */
   readonly health: boolean;
+  /** @param volume name of the persistent volume, which is larger for the pod now */
+  readonly onGrown?: (pod: Pod, volume: string) => void;
   /** Data of a Secret, decoded. */
   readonly secret: (
     namespace: string,
@@ -254,14 +256,16 @@ export class CsiCalls {
     const { volume, driver, capabilities } = prepared;
     const { client } = this.#options;
     if (!client || !capabilities.has(nodeCapability.expand)) return;
-    await expandOnNode({ client, driver, request }, async () => ({
+    const { pod } = request;
+    const grown = await expandOnNode({ client, driver, request }, async () => ({
       volume_id: volume.handle,
-      volume_path: this.target(volume, request.pod),
+      volume_path: this.target(volume, pod),
       staging_target_path: capabilities.has(nodeCapability.stageUnstage)
         ? this.staging(volume)
         : "",
       volume_capability: capabilityOf(volume, capabilities, undefined),
       secrets: await this.#secret(volume.expandSecret),
     }));
+    if (grown) this.#options.onGrown?.(pod, volume.name);
   }
 }

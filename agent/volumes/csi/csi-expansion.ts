@@ -18,18 +18,19 @@ interface ExpansionContext {
   readonly request: VolumeRequest;
 }
 
+/** Resolves to whether it was grown. */
 export async function expandOnNode(
   { client, driver, request }: ExpansionContext,
   arguments_: () => Promise<Omit<ExpandRequest, "capacity_range">>,
-): Promise<void> {
+): Promise<boolean> {
   const { claim, persistentVolume } = request;
   const wanted = persistentVolume?.spec?.capacity?.["storage"];
   const known = claim?.status?.capacity?.["storage"];
-  if (!claim || wanted === undefined || known === undefined) return;
+  if (!claim || wanted === undefined || known === undefined) return false;
   const { allocatedResourceStatuses: asked } = claim.status ?? {};
   // Claims of an earlier version have the new capacity already, and were never grown.
   const isPending = asked?.["storage"] === "NodeResizePending";
-  if (compareQuantities(wanted, known) <= 0 && !isPending) return;
+  if (compareQuantities(wanted, known) <= 0 && !isPending) return false;
   try {
     await driver.expand({
       ...(await arguments_()),
@@ -47,6 +48,7 @@ export async function expandOnNode(
   await client
     .resource(persistentVolumeClaims)
     .updateStatus(grown(claim, wanted));
+  return true;
 }
 
 const passing = new Set(["Resizing", "FileSystemResizePending"]);

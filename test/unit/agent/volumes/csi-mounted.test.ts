@@ -202,6 +202,7 @@ test("a mounted volume that became larger is grown in use, also after a failure"
     spec: { ...volume.spec, capacity: { storage: "3Gi" } },
   });
 
+  expect(node.agent.grown).toEqual([]);
   refuse("expand");
   await expect(again(pod)).rejects.toThrow(
     'MountVolume.NodeExpandVolume failed for volume "pv-vol" : rpc error: code = Internal desc = not now',
@@ -225,6 +226,7 @@ test("a mounted volume that became larger is grown in use, also after a failure"
   const asked = requestsOf("expand").length;
   await again(pod);
   expect(requestsOf("expand")).toHaveLength(asked);
+  expect(node.agent.grown).toEqual([`${pod.metadata.name} pv-vol`]);
   expect(requestsOf("stage")).toHaveLength(1);
   expect(requestsOf("publish")).toHaveLength(1);
 });

@@ -155,6 +155,7 @@ function startAgent(root: string, api: MemoryApi) {
   const client = createClient(api, { clock: systemClock, logger: silent });
   const logger = silent;
   let tokens = 0;
+  const grown: string[] = [];
   const clock = systemClock;
   const config = {
     rootDirectory: path.join(root, "agent"),
@@ -183,6 +184,7 @@ function startAgent(root: string, api: MemoryApi) {
     registry,
     inUse: new VolumesInUse({ client, nodeName: "n1" }),
     health: false,
+    onGrown: ({ metadata }, volume) => grown.push(`${metadata.name} ${volume}`),
     secret: (namespace, name) =>
       Promise.resolve(name === "there" ? { password: namespace } : undefined),
     token: (_pod, audience) =>
@@ -219,6 +221,7 @@ function startAgent(root: string, api: MemoryApi) {
     volumes,
     registry,
     csiMetrics,
+    grown,
     async start() {
       await volumes.start();
       await csi.start();
