@@ -6,6 +6,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { masqueradeTable } from "../../../network/pods/masquerade.ts";
+import { neighborTable } from "../../../network/pods/neighbor-limit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePodRange, freePorts } from "../../support/free-port.ts";
 import {
@@ -13,11 +14,13 @@ import {
   type PrivateRuntime,
 } from "../../support/private-runtime.ts";
 import { runCommand } from "../../support/kubectl.ts";
+import { announce } from "../../support/run/run-state.ts";
 import { orbitProgram } from "../../support/start-orbit.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const directories = useTempDirectories();
 const podRange = freePodRange();
+const tables = [`ip ${masqueradeTable(podRange)}`, neighborTable(podRange)];
 let runtime: PrivateRuntime;
 let child: ChildProcess | undefined;
 /** What the last program has written so far. */
@@ -25,10 +28,12 @@ let lastText = "";
 const contention = "--exit-on-lock-contention";
 
 beforeAll(async () => {
+  for (const table of tables) announce("nft", table);
   runtime = await startPrivateRuntime({ image: false });
 });
 afterAll(async () => {
-  await runCommand("nft", ["delete", "table", "ip", masqueradeTable(podRange)]);
+  for (const table of tables)
+    await runCommand("nft", ["delete", "table", ...table.split(" ")]);
   await runtime.dispose();
 });
 afterEach(async () => {
