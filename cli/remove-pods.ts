@@ -1,11 +1,11 @@
 // `orbit remove-pods`: ends and removes all pods (or those of one agent) of a container runtime, with their network; for
 // uninstall.sh. The server must not run. Images and the runtime itself stay.
+import { systemPriority } from "../agent/pods/shape/critical-pod.ts";
 import { group, option } from "./options/build-table.ts";
 import { helpText, wantsHelp } from "./options/help.ts";
 import { parseOptions } from "./options/parse.ts";
 import { endPodsOf } from "./parts/agent/halt/end-pods.ts";
 import { defaultEndpoint } from "./parts/agent/runtime-endpoint.ts";
-import { systemCriticalPriority } from "./parts/agent/shutdown-periods.ts";
 
 const table = [
   group(
@@ -26,7 +26,7 @@ const table = [
 ];
 const periods = [
   { priority: 0, graceSeconds: 2 },
-  { priority: systemCriticalPriority, graceSeconds: 2 },
+  { priority: systemPriority, graceSeconds: 2 },
 ];
 
 export async function runRemovePods(argv: readonly string[]): Promise<number> {

@@ -12,6 +12,7 @@ import { logSink } from "../../events/event-sinks.ts";
 import { PodEvents } from "../../events/pod-events.ts";
 import { terminationMessage } from "../../status/termination-message.ts";
 import { PodEnding } from "./container-end.ts";
+import { systemPriority } from "../shape/critical-pod.ts";
 import { isOwn, sandboxPriority } from "../shape/labels.ts";
 import { createHookRunner } from "./lifecycle-hooks.ts";
 import { graceSeconds } from "../shape/pod-shape.ts";
@@ -36,7 +37,7 @@ export interface EndPodsOptions {
 
 const unlimited: readonly ShutdownPeriod[] = [
   { priority: 0, graceSeconds: Infinity },
-  { priority: 2_000_000_000, graceSeconds: Infinity },
+  { priority: systemPriority, graceSeconds: Infinity },
 ];
 
 /** Resolves to how many pods ended and how many could not be ended; rejects when the runtime can't be asked. */

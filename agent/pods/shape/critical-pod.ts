@@ -3,7 +3,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import { isMirrorPod, isStaticPod } from "./labels.ts";
 
 /** From here on a pod's priority is the system's own. */
-const systemPriority = 2_000_000_000;
+export const systemPriority = 2_000_000_000;
 
 export function isCriticalPod(pod: Pod): boolean {
   return (

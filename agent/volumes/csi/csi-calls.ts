@@ -1,6 +1,5 @@
 // What a driver is asked for one volume of a pod: who it is and what it can, then to stage, to publish and to grow the
 // volume, with the objects' contexts, secrets and tokens. Keeps nothing; csi-plugin.ts decides what is asked when.
-import {} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../../cri/directories.ts";
 import type { Clock } from "../../../api/clock.ts";

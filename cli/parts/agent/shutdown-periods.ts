@@ -4,12 +4,10 @@ import {
   isGateOn,
   type AgentGate,
 } from "../../../agent/config/feature-gates.ts";
+import { systemPriority } from "../../../agent/pods/shape/critical-pod.ts";
 import type { ShutdownPeriod } from "../../../agent/config/shutdown-period.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
-
-/** From here on a pod's priority is the system's own. */
-export const systemCriticalPriority = 2_000_000_000;
 
 /** None: the machine's shutdown is not held up. @throws UsageError naming the field */
 export function shutdownPeriods(
@@ -56,7 +54,7 @@ export function shutdownPeriods(
   const seconds = (durationMs: number): number => Math.floor(durationMs / 1000);
   return [
     { priority: 0, graceSeconds: seconds(totalMs - criticalMs) },
-    { priority: systemCriticalPriority, graceSeconds: seconds(criticalMs) },
+    { priority: systemPriority, graceSeconds: seconds(criticalMs) },
   ];
 }
 

@@ -3,6 +3,7 @@ import {
   resolveAgentConfig,
   type AgentConfig,
 } from "../../../../agent/config/agent-config.ts";
+import { systemPriority } from "../../../../agent/pods/shape/critical-pod.ts";
 import type { ShutdownPeriod } from "../../../../agent/config/shutdown-period.ts";
 import { agentOptions } from "../../../options/agent.ts";
 import { group, option } from "../../../options/build-table.ts";
@@ -11,7 +12,6 @@ import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
 import { agentConfig } from "../agent-config.ts";
 import { agentValues, partArguments } from "../agent-values.ts";
-import { systemCriticalPriority } from "../shutdown-periods.ts";
 
 /** Named as in KubeletConfiguration, whose periods count where neither is given; by default a halt stays below ten seconds. */
 export const haltOptions = [
@@ -75,6 +75,6 @@ function periodsOf(
     );
   return [
     { priority: 0, graceSeconds: (totalMs - criticalMs) / 1000 },
-    { priority: systemCriticalPriority, graceSeconds: criticalMs / 1000 },
+    { priority: systemPriority, graceSeconds: criticalMs / 1000 },
   ];
 }
