@@ -90,6 +90,9 @@ async function managers(
   root: string,
 ) {
   const machine = readMachineTopology(root);
+  const cpuFile = new CpuCheckpoint(root, "static");
+  const memoryFile = new MemoryCheckpoint(root, "Static");
+  const saves = [jest.spyOn(cpuFile, "save"), jest.spyOn(memoryFile, "save")];
   const topology = new TopologyManager({
     policy,
     scope,
@@ -108,7 +111,7 @@ async function managers(
     ),
     reservedCount: 1,
     reservedCpus: parseCpuList(reservedCpus),
-    checkpoint: new CpuCheckpoint(root, "static"),
+    checkpoint: cpuFile,
     onChange: () => undefined,
     onSaveFailure: (error) => {
       throw error;
@@ -117,14 +120,14 @@ async function managers(
   const memory = new StaticMemory({
     nodes: machine.nodes,
     reserved: new Map([[0, new Map([["memory", 256 * mebibyte]])]]),
-    checkpoint: new MemoryCheckpoint(root, "Static"),
+    checkpoint: memoryFile,
     logger: pino({ level: "silent" }),
   });
   for (const manager of [cpus, memory]) {
     await manager.start();
     topology.add(manager);
   }
-  return { topology, cpus, memory, shape };
+  return { topology, cpus, memory, shape, saves };
 }
 
 type Managers = Awaited<ReturnType<typeof managers>>;
@@ -155,11 +158,10 @@ function heldBy({ cpus, memory }: Managers, pods: Iterable<Pod>): Held {
   return held;
 }
 
-/** Saves of what was released come a moment later. */
-async function settled({ cpus, memory }: Managers): Promise<void> {
-  cpus.release("none");
-  memory.release("none");
-  await new Promise((resolve) => setTimeout(resolve, 20));
+/** Nobody waits for the saves of what was released. */
+async function settled({ saves }: Managers): Promise<void> {
+  for (const save of saves)
+    await Promise.all(save.mock.results.map(({ value }) => value));
 }
 
 test.each(
