@@ -1,12 +1,16 @@
 // Facts about this machine for the Node object, read from /proc and /sys.
 import { addressKind } from "../../api/address-kind.ts";
-import { readFile, readdir, statfs } from "node:fs/promises";
+import { readFile, statfs } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
 import { arch, cpus, release, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
 import { formatBinary } from "../../eviction/format.ts";
 import { mostProcesses } from "../../eviction/process-limit.ts";
+import {
+  readHugepages,
+  type Hugepages,
+} from "../resources/machine/hugepages.ts";
 import { hostInterfaces } from "./host-interfaces.ts";
 
 type IpFamily = "IPv4" | "IPv6";
@@ -34,27 +38,21 @@ export async function machineCapacity(
     memoryBytes:
       Number(/^MemTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024,
     storageBytes: storage,
-    hugepages: await machineHugepages("/sys/kernel/mm/hugepages"),
+    hugepages: hugepageBytes(readHugepages()),
     maxPids: mostProcesses() || 32_768,
   };
 }
 
-/** "2Mi" → bytes, of every size that the kernel knows, those without pages too. @param directory where it shows them */
-export async function machineHugepages(
-  directory: string,
-): Promise<Record<string, number>> {
-  const hugepages: Record<string, number> = {};
-  for (const name of await readdir(directory).catch((): string[] => [])) {
-    const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1]);
-    if (!kilobytes) continue;
-    const count = await readFile(
-      join(directory, name, "nr_hugepages"),
-      "utf8",
-    ).catch(() => "0");
-    const pageBytes = kilobytes * 1024;
-    hugepages[formatBinary(pageBytes)] = Number(count) * pageBytes;
-  }
-  return hugepages;
+/** "2Mi" → bytes, of every size that the kernel knows, those without pages too. */
+export function hugepageBytes(
+  sizes: readonly Hugepages[],
+): Record<string, number> {
+  return Object.fromEntries(
+    sizes.map(({ pageBytes, pages }) => [
+      formatBinary(pageBytes),
+      pages * pageBytes,
+    ]),
+  );
 }
 
 /** The directory may not be made yet: the file system of what it will be in. */

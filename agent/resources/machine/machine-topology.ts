@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { formatBinary } from "../../../eviction/format.ts";
 import type { NumaNode } from "../topology/numa-distances.ts";
 import { parseCpuList } from "./cpu-list.ts";
+import { readHugepages } from "./hugepages.ts";
 
 export interface Cpu {
   readonly id: number;
@@ -95,7 +96,7 @@ function readNode(directory: string, id: number): MachineNode {
   return {
     id,
     memoryBytes: memoryTotal(text(join(own, "meminfo"))),
-    hugepages: readHugepages(join(own, "hugepages")),
+    hugepages: hugepagesIn(join(own, "hugepages")),
     distances: distances.length > 0 ? distances.map(Number) : undefined,
   };
 }
@@ -104,7 +105,7 @@ function singleNode(root: string): MachineNode {
   return {
     id: 0,
     memoryBytes: memoryTotal(text(join(root, "proc/meminfo"))),
-    hugepages: readHugepages(join(root, "sys/kernel/mm/hugepages")),
+    hugepages: hugepagesIn(join(root, "sys/kernel/mm/hugepages")),
     distances: [10],
   };
 }
@@ -113,17 +114,14 @@ function memoryTotal(meminfo: string): number {
   return Number(/MemTotal:\s+(\d+) kB/.exec(meminfo)?.[1] ?? 0) * 1024;
 }
 
-/** By the name of the resource; sizes without pages are among them. */
-function readHugepages(directory: string): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const kilobytes of readNames(directory, /^hugepages-(\d+)kB$/)) {
-    const pages = text(
-      join(directory, `hugepages-${kilobytes}kB`, "nr_hugepages"),
-    );
-    const pageBytes = kilobytes * 1024;
-    found[`hugepages-${formatBinary(pageBytes)}`] = Number(pages) * pageBytes;
-  }
-  return found;
+/** By the name of the resource. */
+function hugepagesIn(directory: string): Record<string, number> {
+  return Object.fromEntries(
+    readHugepages(directory).map(({ pageBytes, pages }) => [
+      `hugepages-${formatBinary(pageBytes)}`,
+      pages * pageBytes,
+    ]),
+  );
 }
 
 /** The numbers in the names that match, rising. */

@@ -2,7 +2,8 @@
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { machineHugepages } from "../../../agent/node/machine.ts";
+import { hugepageBytes } from "../../../agent/node/machine.ts";
+import { readHugepages } from "../../../agent/resources/machine/hugepages.ts";
 import { nodeStatus } from "../../../agent/node/node-object.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -85,7 +86,7 @@ test("huge pages are amounts of bytes; where they take it all there is no memory
   expect(has!["memory"]).toBe("8388608Ki");
 });
 
-test("huge pages of every size that a kernel has", async () => {
+test("huge pages of every size that a kernel has", () => {
   const root = directories();
   for (const [name, count] of [
     ["hugepages-64kB", "16\n"],
@@ -96,13 +97,13 @@ test("huge pages of every size that a kernel has", async () => {
     fs.mkdirSync(path.join(root, name));
     if (count) fs.writeFileSync(path.join(root, name, "nr_hugepages"), count);
   }
-  expect(await machineHugepages(root)).toEqual({
+  expect(hugepageBytes(readHugepages(root))).toEqual({
     "64Ki": 2 ** 20,
     "2Mi": 2 ** 28,
     "32Mi": 0,
     "1Gi": 2 ** 31,
   });
-  expect(await machineHugepages(path.join(root, "none"))).toEqual({});
+  expect(readHugepages(path.join(root, "none"))).toEqual([]);
 });
 
 test("pods a core, as long as the node may run as many", () => {
