@@ -43,12 +43,20 @@ export interface ResourceManager extends HintProvider {
   alignment?(): Alignment;
 }
 
+/** In place of a manager whose policy is none. */
+export interface UnmanagedResource {
+  /** @throws Error that refuses the start: a file of another policy was left */
+  check(): Promise<unknown>;
+  /** What a manager would count. */
+  metrics(): Family[];
+}
+
 interface ResourceManagersOptions {
   readonly topology: TopologyManager;
   /** In the order in which they allocate. */
   readonly managers: readonly ResourceManager[];
-  /** Of the managers whose policy is none: a file of another policy refuses the start. */
-  readonly checkUnmanaged: readonly (() => Promise<unknown>)[];
+  /** Managers whose policy is none. */
+  readonly unmanaged: readonly UnmanagedResource[];
 }
 
 export class ResourceManagers {
@@ -69,8 +77,8 @@ export class ResourceManagers {
   }
 
   async start(): Promise<void> {
-    const { managers, checkUnmanaged } = this.#options;
-    for (const check of checkUnmanaged) await check();
+    const { managers, unmanaged } = this.#options;
+    for (const resource of unmanaged) await resource.check();
     for (const manager of managers) await manager.start();
   }
 
@@ -131,7 +139,7 @@ export class ResourceManagers {
   }
 
   metrics(): Family[] {
-    const { managers, topology } = this.#options;
+    const { managers, unmanaged, topology } = this.#options;
     const aligned = new Family(
       "kubelet_container_aligned_compute_resources_count",
       "counter",
@@ -142,7 +150,7 @@ export class ResourceManagers {
       if (count > 0) aligned.add(labels, count);
     }
     return [
-      ...managers.flatMap((manager) => manager.metrics()),
+      ...[...managers, ...unmanaged].flatMap((one) => one.metrics()),
       ...topology.metrics(),
       aligned,
     ];

@@ -24,7 +24,15 @@ import {
   parseReservedMemory,
 } from "./memory/reserved-memory.ts";
 import { StaticMemory } from "./memory/static-memory.ts";
-import { ResourceManagers, type ResourceManager } from "./resource-managers.ts";
+import {
+  cpuPinningFamilies,
+  memoryPinningFamilies,
+} from "./pinning-metrics.ts";
+import {
+  ResourceManagers,
+  type ResourceManager,
+  type UnmanagedResource,
+} from "./resource-managers.ts";
 import { TopologyManager } from "./topology/topology-manager.ts";
 import { parseTopologyOptions } from "./topology/topology-policy.ts";
 
@@ -58,21 +66,28 @@ export function wireResources(
       wireCpus(config, surroundings, running, machine, isOn),
       wireMemory(config, surroundings, machine),
     ].flatMap((manager) => manager ?? []),
-    checkUnmanaged: unmanaged(config),
+    unmanaged: unmanagedResources(config),
   });
 }
 
-/** The files of the managers that have nothing to manage. */
-function unmanaged(config: AgentConfig): (() => Promise<unknown>)[] {
-  const { rootDirectory, cpuManagerPolicy, memoryManagerPolicy } = config;
-  return [
-    ...(cpuManagerPolicy === "none"
-      ? [() => new CpuCheckpoint(rootDirectory, "none").load()]
-      : []),
-    ...(memoryManagerPolicy === "None"
-      ? [() => new MemoryCheckpoint(rootDirectory, "None").load()]
-      : []),
-  ];
+/** Their files are looked at, and their counts are 0. */
+function unmanagedResources({
+  rootDirectory,
+  cpuManagerPolicy,
+  memoryManagerPolicy,
+}: AgentConfig): UnmanagedResource[] {
+  const unmanaged: UnmanagedResource[] = [];
+  if (cpuManagerPolicy === "none")
+    unmanaged.push({
+      check: () => new CpuCheckpoint(rootDirectory, "none").load(),
+      metrics: () => cpuPinningFamilies(),
+    });
+  if (memoryManagerPolicy === "None")
+    unmanaged.push({
+      check: () => new MemoryCheckpoint(rootDirectory, "None").load(),
+      metrics: () => memoryPinningFamilies(),
+    });
+  return unmanaged;
 }
 
 /** Named CPUs replace the amounts of CPU that are reserved. */

@@ -5,11 +5,12 @@
 // Invariants: no CPU belongs to two containers, but for an init container's, which later containers of the pod take
 // over; what was assigned is on disk before its container starts, so that a restarted agent knows it.
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
-import { Family } from "../../../api/metrics/family.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
 import { AdmissionError } from "../admission-error.ts";
 import type { Alignment } from "../alignment.ts";
 import { StateFileError } from "../checkpoint-file.ts";
+import { cpuPinningFamilies } from "../pinning-metrics.ts";
 import { formatCpuList } from "../machine/cpu-list.ts";
 import {
   common,
@@ -326,28 +327,12 @@ export class StaticCpus implements HintProvider {
         ...containers.values(),
       ]),
     );
-    return [
-      new Family(
-        "kubelet_cpu_manager_pinning_requests_total",
-        "counter",
-        "[ALPHA] The number of cpu core allocations which required pinning.",
-      ).add({}, this.#requests),
-      new Family(
-        "kubelet_cpu_manager_pinning_errors_total",
-        "counter",
-        "[ALPHA] The number of cpu core allocations which required pinning failed.",
-      ).add({}, this.#failures),
-      new Family(
-        "kubelet_cpu_manager_shared_pool_size_millicores",
-        "gauge",
-        "[ALPHA] The size of the shared CPU pool for non-guaranteed QoS pods, in millicores.",
-      ).add({}, this.#free().length * 1000),
-      new Family(
-        "kubelet_cpu_manager_exclusive_cpu_allocation_count",
-        "gauge",
-        "[ALPHA] The total number of CPUs exclusively allocated to containers running on this node",
-      ).add({}, owned.length),
-    ];
+    return cpuPinningFamilies({
+      requests: this.#requests,
+      errors: this.#failures,
+      sharedMillicores: this.#free().length * 1000,
+      exclusive: owned.length,
+    });
   }
 }
 

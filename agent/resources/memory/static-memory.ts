@@ -4,7 +4,7 @@
 // taken over by the pod's next ones on the same nodes; what was assigned is on disk before its container starts.
 import type { Logger } from "pino";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
-import { Family } from "../../../api/metrics/family.ts";
+import type { Family } from "../../../api/metrics/family.ts";
 import { isSidecar } from "../../pods/shape/pod-shape.ts";
 import { StateFileError } from "../checkpoint-file.ts";
 import { sameIds, union } from "../machine/id-set.ts";
@@ -14,6 +14,7 @@ import type {
   ResourceManager,
   ResourceShares,
 } from "../resource-managers.ts";
+import { memoryPinningFamilies } from "../pinning-metrics.ts";
 import type { TopologyHint, TopologyHints } from "../topology/hint-provider.ts";
 import { nodeIds, nodeMask, type NodeMask } from "../topology/numa-nodes.ts";
 import type {
@@ -276,18 +277,10 @@ export class StaticMemory implements ResourceManager {
   }
 
   metrics(): Family[] {
-    return [
-      new Family(
-        "kubelet_memory_manager_pinning_requests_total",
-        "counter",
-        "[ALPHA] The number of memory pages allocations which required pinning.",
-      ).add({}, this.#requests),
-      new Family(
-        "kubelet_memory_manager_pinning_errors_total",
-        "counter",
-        "[ALPHA] The number of memory pages allocations which required pinning that failed.",
-      ).add({}, this.#failures),
-    ];
+    return memoryPinningFamilies({
+      requests: this.#requests,
+      errors: this.#failures,
+    });
   }
 }
 

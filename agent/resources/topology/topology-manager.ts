@@ -165,9 +165,8 @@ export class TopologyManager {
     return { scope, boundary: "numa_node", count: this.#aligned };
   }
 
+  /** With the policy none, too: its requests count, and it has no errors. */
   metrics(): Family[] {
-    const { policy } = this.#options;
-    if (policy === "none") return [];
     return [
       new Family(
         "kubelet_topology_manager_admission_requests_total",

@@ -317,7 +317,7 @@ test("a restarted agent knows what was assigned, and a pod that runs on keeps it
       clock: new FakeClock(),
     }),
     managers: [],
-    checkUnmanaged: [],
+    unmanaged: [],
   });
   resources.add(after);
   resources.releaseOthers((uid) => uid === "a");

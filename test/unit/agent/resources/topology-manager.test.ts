@@ -4,6 +4,10 @@ import type { TopologyPolicy } from "../../../../agent/config/resource-policies.
 import type { Container, Pod } from "../../../../api/types/core-v1.ts";
 import { metricsText } from "../../../../api/metrics/family.ts";
 import { AdmissionError } from "../../../../agent/resources/admission-error.ts";
+import {
+  cpuPinningFamilies,
+  memoryPinningFamilies,
+} from "../../../../agent/resources/pinning-metrics.ts";
 import { ResourceManagers } from "../../../../agent/resources/resource-managers.ts";
 import type {
   HintProvider,
@@ -310,7 +314,7 @@ test("machines with too many nodes, or without distances, fail the start", () =>
 });
 
 const managersOf = (topology: TopologyManager): ResourceManagers =>
-  new ResourceManagers({ topology, managers: [], checkUnmanaged: [] });
+  new ResourceManagers({ topology, managers: [], unmanaged: [] });
 
 /** Cards on nodes, of which each container takes one. */
 class Cards implements HintProvider {
@@ -405,6 +409,33 @@ test("pods are admitted one after the other, and a refused one holds nothing", a
     "kubelet_topology_manager_admission_duration_ms_count 3",
   );
   expect(text).toContain('boundary="numa_node",scope="container"');
+});
+
+test("with the policy none requests count, too, and managers without a policy count nothing", async () => {
+  const resources = new ResourceManagers({
+    topology: manager("none"),
+    managers: [],
+    unmanaged: [
+      {
+        check: () => Promise.resolve(),
+        metrics: () => [...cpuPinningFamilies(), ...memoryPinningFamilies()],
+      },
+    ],
+  });
+  resources.add(new Cards(new Map([[0, 1]])));
+  await resources.admit(podOf("a", "x"));
+  const text = metricsText(resources.metrics());
+  for (const line of [
+    "kubelet_topology_manager_admission_requests_total 1",
+    "kubelet_topology_manager_admission_errors_total 0",
+    "kubelet_cpu_manager_pinning_requests_total 0",
+    "kubelet_cpu_manager_pinning_errors_total 0",
+    "kubelet_cpu_manager_shared_pool_size_millicores 0",
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count 0",
+    "kubelet_memory_manager_pinning_requests_total 0",
+    "kubelet_memory_manager_pinning_errors_total 0",
+  ])
+    expect(text).toContain(`${line}\n`);
 });
 
 test("with the scope pod all containers go to one node, or the pod is refused", async () => {
