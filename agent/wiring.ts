@@ -146,8 +146,8 @@ function wireGround(options: AgentOptions): Ground {
   const localEvents = new LocalEvents(clock, nodeName);
   const events = new PodEvents(
     recorder
-      ? recorderSink(recorder, logger)
-      : allSinks(logSink(logger), localEvents),
+      ? recorderSink(recorder, logger, clock)
+      : allSinks(logSink(logger, clock), localEvents),
     () => node,
   );
   const local = client

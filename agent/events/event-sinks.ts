@@ -1,5 +1,7 @@
 // Where events go: the client's recorder when there is an API server, the log alone otherwise.
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
+import type { Clock } from "../../api/clock.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { EventRecorder } from "../../client/event-recorder.ts";
 import type { EventSink } from "./pod-events.ts";
@@ -9,13 +11,35 @@ import {
   isStaticPod,
 } from "../pods/shape/labels.ts";
 
-export function logSink(logger: Logger): EventSink {
+const rememberedWarnings = 1024;
+/** As long as similar events are one at the recorder. */
+const rememberedMs = 600_000;
+
+/**
+ * Warnings are lines of the log, other events only of its level debug. A warning that repeats is written at its times
+ * 1, 2, 4, 8 …: a container that waits for its image has the same one at each pass over its pod.
+ */
+export function logSink(logger: Logger, clock: Clock): EventSink {
+  const timesOf = new LRUCache<string, number>({
+    max: rememberedWarnings,
+    ttl: rememberedMs,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonic() },
+  });
   return {
-    event(object, type, reason, message) {
-      const { name, namespace } = object.metadata;
-      const fields = { kind: object.kind, name, namespace, reason };
-      if (type === "Warning") logger.warn(fields, message);
-      else logger.debug(fields, message);
+    event(object, type, reason, message, { fieldPath } = {}) {
+      const { name, namespace, uid = "" } = object.metadata;
+      const fields = { kind: object.kind, name, namespace, reason, fieldPath };
+      if (type === "Normal") {
+        logger.debug(fields, message);
+        return;
+      }
+      const key = [uid, name, namespace, fieldPath, reason, message].join("\n");
+      const times = (timesOf.get(key) ?? 0) + 1;
+      timesOf.set(key, times);
+      if (times === 1) logger.warn(fields, message);
+      else if ((times & (times - 1)) === 0)
+        logger.warn({ ...fields, times }, message);
     },
   };
 }
@@ -29,14 +53,16 @@ export function allSinks(...sinks: readonly EventSink[]): EventSink {
   };
 }
 
+/** To the client's recorder, and to the log. */
 export function recorderSink(
   recorder: EventRecorder,
   logger: Logger,
+  clock: Clock,
 ): EventSink {
-  const log = logSink(logger);
+  const log = logSink(logger, clock);
   return {
     event(object, type, reason, message, { fieldPath, annotations } = {}) {
-      log.event(object, type, reason, message);
+      log.event(object, type, reason, message, { fieldPath });
       const { name, namespace, resourceVersion } = object.metadata;
       recorder.event(
         {

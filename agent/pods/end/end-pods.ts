@@ -53,7 +53,7 @@ export async function endPods(
     lastMessage: (status) => terminationMessage(status, runtime.logs),
     onChange: () => undefined,
   });
-  const events = new PodEvents(logSink(logger), () => {
+  const events = new PodEvents(logSink(logger, clock), () => {
     throw new Error("pods are ended without a node");
   });
   const context = {

@@ -49,7 +49,7 @@ async function started(
     }),
     clock,
     logger,
-    events: new PodEvents(logSink(logger), () => ({
+    events: new PodEvents(logSink(logger, clock), () => ({
       apiVersion: "v1",
       kind: "Node",
       metadata: { name: "n" },

@@ -108,7 +108,7 @@ function machine(periods: readonly ShutdownPeriod[] = halves) {
     times,
     events: new PodEvents(
       {
-        ...logSink(logger),
+        ...logSink(logger, clock),
         event: (_object, _type, reason, message) =>
           events.push(`${reason}: ${message}`),
       },

@@ -39,7 +39,7 @@ function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
     config: resolveAgentConfig({ nodeName: "n", nodeIPs: ["127.0.0.1"] }),
     clock,
     logger,
-    events: new PodEvents(logSink(logger), () => ({
+    events: new PodEvents(logSink(logger, clock), () => ({
       ...{ apiVersion: "v1", kind: "Node", metadata: { name: "n" } },
     })),
   });
