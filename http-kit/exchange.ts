@@ -330,6 +330,8 @@ export class Http2Exchange implements Exchange {
 
   open(status: number, headers: OutgoingHttpHeaders): Writable {
     this.status = status;
+    // Pipes of the request's body and of the answer listen to this one stream: Node would take that for a leak.
+    this.http2Stream.setMaxListeners(maxStreamListeners);
     if (!this.closed) {
       headers[":status"] = status;
       this.http2Stream.respond(headers);
@@ -356,6 +358,7 @@ export class Http2Exchange implements Exchange {
   }
 }
 
+const maxStreamListeners = 30;
 let sentHeaders: symbol | undefined;
 
 /** Node's own field, which nothing reads here: an answer that waits for its client would keep a table of its headers. */

@@ -3,6 +3,8 @@ import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
 import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import pino from "pino";
 import {
   createCertificateAuthority,
@@ -200,6 +202,30 @@ test("a stream of HTTP/2 is handled once, without a request of Node's own", asyn
   // Node's compatibility layer would listen to it, and answer the expectation.
   expect(http2Stream.listenerCount("wantTrailers")).toBe(0);
   expect(http2Stream.headersSent).toBe(false);
+  client.destroy();
+});
+
+test("a stream whose body and answer go through pipes is not taken for a leak", async () => {
+  const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+    ca: ca.certificate,
+  });
+  const stream = client.request({ ":path": "/held", ":method": "POST" });
+  stream.write("question");
+  await eventually(() => held.length === 1);
+  const exchange = held[0] as Http2Exchange;
+  for (let at = 0; at < 4; at++) exchange.onClose(() => undefined);
+  const backend = new PassThrough();
+  const sent = pipeline(exchange.body, backend);
+  const answered = pipeline(backend, exchange.open(200, {}));
+  // Above its maximum Node warns of a leak.
+  const { http2Stream } = exchange;
+  expect(http2Stream.listenerCount("close")).toBeLessThanOrEqual(
+    http2Stream.getMaxListeners(),
+  );
+  stream.end();
+  const text = stream.setEncoding("utf8").toArray();
+  await Promise.all([sent, answered]);
+  expect((await text).join("")).toBe("question");
   client.destroy();
 });
 
