@@ -1,6 +1,7 @@
 // Which OCI runtime makes the containers of a private containerd: crun where it is installed and works, else runc. crun
 // does in a quarter of the time what a pod's start and end mostly wait for. Whether it works on a machine is found by making
-// one container with it; that it did is kept in a file, for this program and this boot.
+// one container with it, in the version of the specification that the containerd writes; that it did is kept in a file, for
+// these programs and this boot.
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -12,6 +13,7 @@ import { findProgram } from "../process.ts";
 import { hostArchitecture } from "../sandbox-image/image.ts";
 import { pauseProgram } from "../sandbox-image/machine-code.ts";
 import { hasMixedControllers, installCrunScript } from "./crun-script.ts";
+import { specVersion } from "./spec-version.ts";
 import { canFilter, sandboxProfile } from "./sandbox-seccomp.ts";
 
 interface CrunOptions {
@@ -20,7 +22,7 @@ interface CrunOptions {
   logger: Logger;
   /** systemd makes the containers' cgroups. */
   systemdCgroup?: boolean;
-  /** Where it is looked for first; default: this process's PATH. */
+  /** Where it and containerd are looked for first; default: this process's PATH. */
   path?: string;
   /** It needs the script for cgroups of both versions; found by default. */
   mixedControllers?: boolean;
@@ -29,8 +31,12 @@ interface CrunOptions {
 }
 
 /** A sandbox without a network, in the format of the OCI runtime specification. */
-const bundleConfig = (name: string, filter: boolean): object => ({
-  ociVersion: "1.0.2",
+const bundleConfig = (
+  name: string,
+  ociVersion: string,
+  filter: boolean,
+): object => ({
+  ociVersion,
   process: {
     user: { uid: 65535, gid: 65535 },
     args: ["/pause"],
@@ -82,6 +88,7 @@ async function succeeds(
 /** Makes a container, looks that it runs, and removes it. Rejects with an error that says what went wrong. */
 async function tryContainer(
   program: string,
+  containerd: string | undefined,
   { directory, timeoutMs = 5_000 }: CrunOptions,
 ): Promise<void> {
   const name = `orbit-trial-${randomBytes(6).toString("hex")}`;
@@ -95,7 +102,11 @@ async function tryContainer(
     await makeDirectory(join(trial, "rootfs", "dev"), 0o755);
     const pause = pauseProgram(hostArchitecture());
     await fs.writeFile(join(trial, "rootfs", "pause"), pause, { mode: 0o755 });
-    const config = bundleConfig(name, await canFilter());
+    const config = bundleConfig(
+      name,
+      await specVersion(containerd, timeoutMs),
+      await canFilter(),
+    );
     await fs.writeFile(join(trial, "config.json"), JSON.stringify(config));
     await call("create", "--bundle", trial, name);
     try {
@@ -120,6 +131,12 @@ async function tryContainer(
   }
 }
 
+/** Another one after each installation. */
+async function stampOf(program: string): Promise<string> {
+  const { mtimeMs, size } = await fs.stat(program);
+  return `${mtimeMs} ${size}`;
+}
+
 /**
  * Resolves to the absolute path of a crun, or of the script in front of it, that works here; undefined where there is none,
  * or where it does not work, which is logged. With systemd's cgroups runc is kept: crun would put each container a level below its scope.
@@ -135,14 +152,19 @@ export async function workingCrun(
   const program = mixed
     ? ((await installCrunScript(scripts, crun)) ?? crun)
     : crun;
-  const { mtimeMs, size } = await fs.stat(crun);
+  const containerd = await findProgram("containerd", options.path);
   const boot = await fs.readFile("/proc/sys/kernel/random/boot_id", "utf8");
-  const proof = [program, mtimeMs, size, boot.trim()].join(" ");
+  const proof = [
+    program,
+    await stampOf(crun),
+    containerd && `${containerd} ${await stampOf(containerd)}`,
+    boot.trim(),
+  ].join(" ");
   const record = join(options.directory, "crun-worked");
   if ((await fs.readFile(record, "utf8").catch(() => "")) === proof)
     return program;
   try {
-    await tryContainer(program, options);
+    await tryContainer(program, containerd, options);
   } catch (error) {
     options.logger.warn(
       { program, reason: (error as Error).message },

@@ -8,7 +8,10 @@ import { useTempDirectories } from "../../support/temp-directory.ts";
 const temporary = useTempDirectories("orbit-crun-");
 
 /** A program in place of crun; it writes its commands down, and what it does for each is shell script. */
-function program(actions: Record<string, string>): {
+function program(
+  actions: Record<string, string>,
+  spec = '{ "ociVersion": "1.0.2-dev" }',
+): {
   directory: string;
   file: string;
   calls: () => string[];
@@ -26,6 +29,10 @@ function program(actions: Record<string, string>): {
     `#!/bin/sh\necho "$5" >>${bin}/calls\nlog=$4\ncase " $* " in\n${cases}\nesac\n`,
     { mode: 0o755 },
   );
+  fs.writeFileSync(path.join(bin, "containerd"), "", { mode: 0o755 });
+  fs.writeFileSync(path.join(bin, "ctr"), `#!/bin/sh\necho '${spec}'\n`, {
+    mode: 0o755,
+  });
   const warnings: string[] = [];
   const logger = pino(
     { base: null },
@@ -69,6 +76,34 @@ test("another program of its name is tried again", async () => {
   fs.appendFileSync(file, "# changed\n");
   expect(await working()).toBe(file);
   expect(calls()).toHaveLength(8);
+});
+
+/** As crun before 1.14.3. */
+const old = {
+  ...running,
+  create:
+    'grep -q \'"ociVersion":"1.0\' "$7/config.json" || { echo "unknown version specified" >"$log"; exit 1; }',
+};
+
+test.each(['{ "ociVersion": "1.1.0" }', "no JSON", "{}"])(
+  "one that makes no container of the version that containerd writes is not used: %s",
+  async (spec) => {
+    const { working, warnings } = program(old, spec);
+    expect(await working()).toBeUndefined();
+    expect(warnings[0]).toContain("unknown version specified");
+  },
+);
+
+test("it is tried again with another containerd", async () => {
+  const { working, file } = program(old);
+  expect(await working()).toBe(file);
+  const bin = path.dirname(file);
+  fs.writeFileSync(path.join(bin, "containerd"), "a later one");
+  fs.writeFileSync(
+    path.join(bin, "ctr"),
+    `#!/bin/sh\necho '{ "ociVersion": "1.2.1" }'\n`,
+  );
+  expect(await working()).toBeUndefined();
 });
 
 test("one of an earlier boot is tried again", async () => {
