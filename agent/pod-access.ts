@@ -10,7 +10,7 @@ import {
   type ContainerStatus,
   type Runtime,
 } from "../cri/runtime.ts";
-import { checkpointContainer } from "./container-checkpoint.ts";
+import { ContainerCheckpoints } from "./container-checkpoint.ts";
 import { findContainer } from "./pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "./pods/runtime/runtime-pods.ts";
 
@@ -28,9 +28,11 @@ interface PodAccessOptions {
 
 export class PodAccess {
   readonly #options: PodAccessOptions;
+  readonly #checkpoints: ContainerCheckpoints;
 
   constructor(options: PodAccessOptions) {
     this.#options = options;
+    this.#checkpoints = new ContainerCheckpoints(options);
   }
 
   find(namespace: string, name: string): Pod | undefined {
@@ -143,7 +145,7 @@ export class PodAccess {
     timeoutSeconds: number,
   ): Promise<string> {
     const pod = this.#pod(namespace, name);
-    return checkpointContainer(this.#options, pod, container, timeoutSeconds);
+    return this.#checkpoints.take(pod, container, timeoutSeconds);
   }
 
   #pod(namespace: string, name: string): Pod {

@@ -2,7 +2,7 @@
 // that the runtime is given, and the texts that the reference's clients look for.
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { checkpointContainer } from "../../../agent/container-checkpoint.ts";
+import { ContainerCheckpoints } from "../../../agent/container-checkpoint.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { CheckpointContainerRequest } from "../../../cri/containerd/cri-v1-types.ts";
 import criTable from "../../../cri/containerd/cri-v1.json";
@@ -12,6 +12,7 @@ import type { ContainerState } from "../../../cri/runtime.ts";
 import { loadGrpc } from "../../../grpc/channel.ts";
 import { GrpcError, GrpcServer } from "../../../grpc/server.ts";
 import { createWireCodec, type WireTable } from "../../../grpc/wire.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -24,7 +25,7 @@ const pod: Pod = {
 };
 
 async function runtimeThat(
-  answer: (request: CheckpointContainerRequest) => object,
+  answer: (request: CheckpointContainerRequest) => object | Promise<object>,
   methodPath = checkpointPath,
 ) {
   const directory = directories();
@@ -49,25 +50,24 @@ async function runtimeThat(
     clock,
     whileEnding: (_id, _how, call) => call(),
   });
+  let state: ContainerState = "running";
+  const checkpoints = new ContainerCheckpoints({
+    runtime,
+    rootDirectory: directory,
+    clock,
+    refresh: () =>
+      Promise.resolve({
+        containers: [{ name: "c", id: "id-c", state }],
+      } as never),
+  });
   const take = (
     container: string,
     timeoutSeconds: number,
-    state: ContainerState = "running",
-  ): Promise<string> =>
-    checkpointContainer(
-      {
-        runtime,
-        rootDirectory: directory,
-        clock,
-        refresh: () =>
-          Promise.resolve({
-            containers: [{ name: "c", id: "id-c", state }],
-          } as never),
-      },
-      pod,
-      container,
-      timeoutSeconds,
-    );
+    stateOfContainer: ContainerState = "running",
+  ): Promise<string> => {
+    state = stateOfContainer;
+    return checkpoints.take(pod, container, timeoutSeconds);
+  };
   return {
     directory,
     take,
@@ -106,6 +106,30 @@ test("the runtime writes the archive where only root can read it", async () => {
       "CheckpointContainer requires the timeout value to be > 0",
     );
     expect(requests).toHaveLength(3);
+  } finally {
+    await runtime.close();
+  }
+});
+
+test("a container has one checkpoint at a time", async () => {
+  let finish = (): void => undefined;
+  const written = new Promise<void>((resolve) => (finish = resolve));
+  const requests: CheckpointContainerRequest[] = [];
+  const runtime = await runtimeThat(async (request) => {
+    requests.push(request);
+    await written;
+    return {};
+  });
+  try {
+    const first = runtime.take("c", 0);
+    await eventually(() => requests.length === 1);
+    await expect(runtime.take("c", 0)).rejects.toThrow(
+      /^another checkpoint of the container is under way$/,
+    );
+    finish();
+    await first;
+    await runtime.take("c", 0);
+    expect(requests).toHaveLength(2);
   } finally {
     await runtime.close();
   }
