@@ -1,6 +1,7 @@
-// Servers whose certificate and whose authority both have an empty name. OpenSSL takes such a certificate for one that
-// signed itself, and refuses it whatever the bundle holds; Go goes by signatures. For just that shape the certificate is
-// verified here against the bundle, and then it, alone, is what OpenSSL trusts for the connection.
+// Servers whose certificate and whose authority have the same name, as Knative's webhooks make them, or both an empty one.
+// OpenSSL takes such a certificate for one that signed itself, and refuses it whatever the bundle holds; Go goes by
+// signatures. For just that shape the certificate is verified here against the bundle, and then it, alone, is what
+// OpenSSL trusts for the connection.
 //
 // Invariants: no connection is handed out that OpenSSL and Node's check of names have not verified; the one that fetches
 // the certificate gets no byte of a request and is closed; every new connection verifies the certificate once more.
@@ -29,7 +30,7 @@ export function isFromBundle(
   nowMs: number,
 ): boolean {
   try {
-    if (leaf.subject || leaf.issuer || leaf.verify(leaf.publicKey))
+    if (leaf.subject !== leaf.issuer || leaf.verify(leaf.publicKey))
       return false;
   } catch {
     // Its key or its signature is none that can be checked.

@@ -1,5 +1,5 @@
-// Webhooks whose certificate and whose authority have empty names, as some operators make them: trusted when the bundle's
-// key signed them and all else is right, and in no other case; no request reaches one that is not.
+// Webhooks whose certificate and whose authority have one name, as Knative makes them, or none, as some operators do:
+// trusted when the bundle's key signed them and all else is right, and in no other case; no request reaches one that is not.
 import { X509Certificate } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,15 +21,21 @@ const signing = `basicConstraints=CA:TRUE\nkeyUsage=digitalSignature,keyCertSign
 const leafOf = (name = "DNS:localhost", more = ""): string =>
   `subjectAltName=${name}\n${bare}${more}`;
 const past = ["-days", "-1"];
+/** Knative's: only the authority's has an identifier of its key. */
+const knativeSigning = `basicConstraints=critical,CA:TRUE
+keyUsage=critical,digitalSignature,keyCertSign
+extendedKeyUsage=serverAuth,clientAuth
+subjectKeyIdentifier=hash
+authorityKeyIdentifier=none`;
+const knativeServer = `
+basicConstraints=critical,CA:FALSE
+keyUsage=critical,digitalSignature
+extendedKeyUsage=serverAuth`;
 
 const directories = useTempDirectories();
 let issue: Issue;
-let authority: Pair;
-let leaf: Pair;
 beforeAll(() => {
   issue = issueIn(directories());
-  authority = issue("", signing);
-  leaf = issue("", leafOf(), authority);
 });
 
 const pem = ({ certificate }: Pair): string => certificate.toString();
@@ -101,70 +107,88 @@ const asked = (
     ),
   );
 
-test("a server is trusted that the bundle's key signed, over and over", async () => {
-  expect(await asked(leaf, pem(authority))).toEqual(["answered", 1]);
-  const other = issue("", signing);
-  const bundle = pem(other) + pem(authority);
-  expect(await asked(leaf, bundle)).toEqual(["answered", 1]);
-  await serving(leaf, (port, shown) =>
-    withWebhook(port, pem(authority), async (ask) => {
-      expect([await ask(), await ask()]).toEqual(["answered", "answered"]);
-      // It renews its certificate.
-      shown.show(issue("", leafOf(), authority));
-      expect([await ask(), await ask()]).toEqual(["answered", "answered"]);
-      // Another server takes its place.
-      shown.show(issue("", leafOf(), other));
-      expect(await ask()).toContain("certificate signed by unknown authority");
-      expect(shown.requests).toBe(4);
-    }),
-  );
-});
+describe.each([
+  ["no name", "", signing, ""],
+  ["one name", "webhook.test.svc", knativeSigning, knativeServer],
+])("a server and its authority have %s:", (_, name, ofAuthority, ofServer) => {
+  let authority: Pair;
+  let leaf: Pair;
+  beforeAll(() => {
+    authority = issue(name, ofAuthority);
+    leaf = issue(name, leafOf("DNS:localhost", ofServer), authority);
+  });
 
-test("no other server is, and none gets a request", async () => {
-  const other = issue("", signing);
-  const noAuthority = issue("", `basicConstraints=CA:FALSE\n${bare}`);
-  const noSigner = issue(
-    "",
-    `basicConstraints=CA:TRUE\nkeyUsage=digitalSignature\n${bare}`,
-  );
-  const old = issue("", signing, undefined, past);
-  const clients = issue("", `${signing}\nextendedKeyUsage=clientAuth`);
-  const named = issue("", `${signing}\nnameConstraints=permitted;DNS:x.y`);
-  const byAuthority = (more: string, options?: string[]): Pair =>
-    issue("", leafOf("DNS:localhost", more), authority, options);
-  const cases: Record<string, readonly [Pair, Pair]> = {
-    "another signer": [issue("", leafOf(), other), authority],
-    itself: [issue("", leafOf()), authority],
-    "a signer that is no authority": [
-      issue("", leafOf(), noAuthority),
-      noAuthority,
-    ],
-    "a signer that may not sign": [issue("", leafOf(), noSigner), noSigner],
-    "a signer of the past": [issue("", leafOf(), old), old],
-    "a signer for clients": [issue("", leafOf(), clients), clients],
-    "a signer for other names": [issue("", leafOf(), named), named],
-    "of the past": [byAuthority("", past), authority],
-    "a client": [byAuthority("\nextendedKeyUsage=clientAuth"), authority],
-    "with what is not understood": [
-      byAuthority("\n1.2.3.4=critical,DER:0500"),
-      authority,
-    ],
-    "of another name": [issue("", leafOf("DNS:other"), authority), authority],
-    "of another address": [
-      issue("", leafOf("IP:10.1.2.3"), authority),
-      authority,
-    ],
-  };
-  for (const [what, [shown, trusted]] of Object.entries(cases)) {
-    const [answer, requests] = await asked(shown, pem(trusted));
-    expect([what, answer]).not.toEqual([what, "answered"]);
-    expect([what, requests]).toEqual([what, 0]);
-  }
+  test("a server is trusted that the bundle's key signed, over and over", async () => {
+    expect(await asked(leaf, pem(authority))).toEqual(["answered", 1]);
+    const other = issue(name, signing);
+    const bundle = pem(other) + pem(authority);
+    expect(await asked(leaf, bundle)).toEqual(["answered", 1]);
+    await serving(leaf, (port, shown) =>
+      withWebhook(port, pem(authority), async (ask) => {
+        expect([await ask(), await ask()]).toEqual(["answered", "answered"]);
+        // It renews its certificate.
+        shown.show(issue(name, leafOf(), authority));
+        expect([await ask(), await ask()]).toEqual(["answered", "answered"]);
+        // Another server takes its place.
+        shown.show(issue(name, leafOf(), other));
+        expect(await ask()).toContain(
+          "certificate signed by unknown authority",
+        );
+        expect(shown.requests).toBe(4);
+      }),
+    );
+  });
+
+  test("no other server is, and none gets a request", async () => {
+    const other = issue(name, signing);
+    const noAuthority = issue(name, `basicConstraints=CA:FALSE\n${bare}`);
+    const noSigner = issue(
+      name,
+      `basicConstraints=CA:TRUE\nkeyUsage=digitalSignature\n${bare}`,
+    );
+    const old = issue(name, signing, undefined, past);
+    const clients = issue(name, `${signing}\nextendedKeyUsage=clientAuth`);
+    const named = issue(name, `${signing}\nnameConstraints=permitted;DNS:x.y`);
+    const byAuthority = (more: string, options?: string[]): Pair =>
+      issue(name, leafOf("DNS:localhost", more), authority, options);
+    const cases: Record<string, readonly [Pair, Pair]> = {
+      "another signer": [issue(name, leafOf(), other), authority],
+      itself: [issue(name, leafOf()), authority],
+      "a signer that is no authority": [
+        issue(name, leafOf(), noAuthority),
+        noAuthority,
+      ],
+      "a signer that may not sign": [issue(name, leafOf(), noSigner), noSigner],
+      "a signer of the past": [issue(name, leafOf(), old), old],
+      "a signer for clients": [issue(name, leafOf(), clients), clients],
+      "a signer for other names": [issue(name, leafOf(), named), named],
+      "of the past": [byAuthority("", past), authority],
+      "a client": [byAuthority("\nextendedKeyUsage=clientAuth"), authority],
+      "with what is not understood": [
+        byAuthority("\n1.2.3.4=critical,DER:0500"),
+        authority,
+      ],
+      "of another name": [
+        issue(name, leafOf("DNS:other"), authority),
+        authority,
+      ],
+      "of another address": [
+        issue(name, leafOf("IP:10.1.2.3"), authority),
+        authority,
+      ],
+    };
+    for (const [what, [shown, trusted]] of Object.entries(cases)) {
+      const [answer, requests] = await asked(shown, pem(trusted));
+      expect([what, answer]).not.toEqual([what, "answered"]);
+      expect([what, requests]).toEqual([what, 0]);
+    }
+  });
 });
 
 test("a certificate that was changed, or whose signer has another kind of key, is from no bundle", () => {
+  const authority = issue("", signing);
+  const { certificate } = issue("", leafOf(), authority);
   const nowMs = Date.now();
-  const { certificate } = leaf;
   const authorities = [authority.certificate];
   expect(isFromBundle(certificate, authorities, nowMs)).toBe(true);
   expect(isFromBundle(certificate, [], nowMs)).toBe(false);
