@@ -73,6 +73,8 @@ export class Call implements StrategyContext, LoopWork {
   readonly query: URLSearchParams;
   /** Of the body, or of the stored object that it changes, as far as it is known. */
   bytes = 0;
+  /** The object may have nulls that its schema does not allow: it is validated with them and written without. */
+  hasNulls = false;
 
   constructor(
     readonly registry: Registry,

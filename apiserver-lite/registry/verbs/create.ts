@@ -25,7 +25,7 @@ import {
   unstoredEntry,
   writeObject,
 } from "./write.ts";
-import { asChecked } from "./object-versions.ts";
+import { asChecked, withoutNulls } from "./object-versions.ts";
 
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
@@ -157,6 +157,7 @@ async function createOnce(
     call.warnEach(strategy.warnings?.(object, undefined) ?? []);
     if (unauthorized) await call.authorize("create");
     await validateAdmission(call, attributes);
+    object = withoutNulls(call, object);
     const key = kind.keyOf(object.metadata.namespace ?? "", name);
     if (call.dryRun) {
       if (kind.cache.get(key)) throw errors.alreadyExists(endpoint.info, name);

@@ -85,9 +85,13 @@ export class CallVersions implements ObjectVersions {
   ): AnyObject {
     const schema = this.#schemaOf(kind, apiVersion);
     if (!schema) return object;
-    // What a custom resource does not have is pruned.
+    // What a custom resource does not have is pruned, but for nulls: the rules see these.
     const refusing = strict && !schema.conform;
     try {
+      if (schema.conform) {
+        this.call.hasNulls = true;
+        return schema.conform(object, false, "kept").object as AnyObject;
+      }
       const read = conform(object, schema, refusing);
       if (refusing && read.problems.length > 0)
         throw errors.internal(
@@ -165,6 +169,15 @@ function checkCustomKind(
 /** As the reference's decoder reports it. */
 const mismatchText = ({ message }: TypeMismatch): string =>
   message.startsWith("cannot unmarshal") ? `json: ${message}` : message;
+
+/** The object as it is stored: without the nulls that admission gave it and its schema has no room for. */
+export function withoutNulls(call: Call, object: AnyObject): AnyObject {
+  if (!call.hasNulls) return object;
+  const { endpoint } = call;
+  const stored = endpoint.stored?.apiVersion ?? endpoint.apiVersion;
+  const schema = endpoint.types.schemaOf(stored, endpoint.info.kind);
+  return schema ? (conform(object, schema, false).object as AnyObject) : object;
+}
 
 type Checked = readonly [Readonly<AnyObject>, Readonly<AnyObject> | undefined];
 

@@ -33,7 +33,7 @@ import {
   unstoredEntry,
   writeObject,
 } from "./write.ts";
-import { asChecked } from "./object-versions.ts";
+import { asChecked, withoutNulls } from "./object-versions.ts";
 
 export interface Replaced {
   readonly entry: CacheEntry;
@@ -312,7 +312,7 @@ async function prepare(
   if (validating) await validating;
   turn = call.nextTurn();
   if (turn) await turn;
-  return object;
+  return withoutNulls(call, object);
 }
 
 /** What is wrong with the new object. */
