@@ -1,5 +1,5 @@
 // Removes pods that no owner removes: ended ones beyond the threshold (oldest first), those of lost nodes (after 40 s, so
-// that a node may come back), and terminating ones that never had a node.
+// that a node may come back), and terminating ones that never had a node and that finalizers still hold after 20 s.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { Counters } from "../../api/metrics/counted.ts";
@@ -14,6 +14,11 @@ import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 
 const nodeQuarantineMs = 40_000;
+/**
+ * The reference looks this often. Whose finalizer it is, a foreground deletion's the garbage collector, has time to
+ * remove it before the pod counts as failed.
+ */
+const unscheduledMs = 20_000;
 const terminatedKey = "terminated";
 const nodePrefix = "node:";
 
@@ -120,7 +125,8 @@ export function createPodGarbageCollector(
         queue.add(terminatedKey);
     } else terminated.delete(key);
     const { nodeName } = pod.spec;
-    if (pod.metadata.deletionTimestamp && !nodeName) queue.add(key);
+    if (pod.metadata.deletionTimestamp && !nodeName)
+      queue.addAfter(key, unscheduledMs);
     if (nodeName && !nodeInformer.lister.get(nodeName))
       queue.addAfter(nodePrefix + nodeName, nodeQuarantineMs);
   }
