@@ -11,7 +11,7 @@ import type { StateReader } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
 import type { ExtensionDiscovery } from "./extension-discovery.ts";
 import { orderedGroups, type Prioritised } from "./group-order.ts";
-import { builtinPriorities, customPriorities } from "./group-priorities.ts";
+import { builtinPriorities, otherPriorities } from "./group-priorities.ts";
 import {
   apiServicesResource,
   registrationGroup,
@@ -63,7 +63,7 @@ export class AggregatedGroups implements ServedGroups {
       this.sources.state.list(registrationGroup, resource),
     ).map(registrationOf);
     const names = new Set(registered.map(({ name }) => name));
-    // A kind that is registered without a definition has no APIService.
+    // A kind that is registered without a definition has none.
     const unregistered = this.#own().filter(
       ({ group, version, custom }) =>
         (custom || group === registrationGroup) &&
@@ -83,7 +83,8 @@ export class AggregatedGroups implements ServedGroups {
           group === registrationGroup
             ? ([firstPriority, 0] as const)
             : builtinPriorities(group, version);
-        const [groupPriority, versionPriority] = builtin ?? customPriorities;
+        const [groupPriority, versionPriority] =
+          builtin ?? otherPriorities(group);
         const custom = builtin === undefined;
         return { group, version, groupPriority, versionPriority, custom };
       });

@@ -37,14 +37,27 @@ const groups: Readonly<
     { v1: 21, v1beta3: 18, v1beta2: 15, v1beta1: 12, v1alpha1: 9 },
   ],
   "internal.apiserver.k8s.io": [16000, { v1alpha1: 9 }],
-  // As the manifest of the metrics server registers it.
-  "metrics.k8s.io": [100, { v1beta1: 100 }],
   "storagemigration.k8s.io": [15800, { v1alpha1: 9 }],
 };
 
-export const customPriorities: Priorities = [1000, 100];
+const customPriorities: Priorities = [1000, 100];
 
-/** Undefined: no built-in group version that has a place. */
+/**
+ * Groups that this server answers for without an APIService: an add-on brings one, and Helm refuses to take over an object
+ * that is not its release's. When the add-on's goes, this server answers again. The metrics server registers itself so.
+ */
+const withoutRegistration: Readonly<Record<string, Priorities>> = {
+  "metrics.k8s.io": [100, 100],
+};
+
+/** Of a group version that is served and is not built in, or is built in without an APIService. */
+export function otherPriorities(group: string): Priorities {
+  return Object.hasOwn(withoutRegistration, group)
+    ? withoutRegistration[group]!
+    : customPriorities;
+}
+
+/** Undefined: no built-in group version that has an APIService. */
 export function builtinPriorities(
   group: string,
   version: string,

@@ -6,8 +6,8 @@
 //   absent              | -                 | created once             | created
 //   without the label   | -                 | -                        | -
 //   "onstart", new      | -                 | -                        | -
-//   "onstart", from the | deleted once      | updated once             | updated once
-//   time before         |                   |                          |
+//   "onstart", from the | deleted once, if  | updated once             | updated once
+//   time before         | without a service |                          |
 //   "true"              | deleted           | updated once             | updated
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
@@ -23,7 +23,7 @@ import type { Transport } from "../../client/transport.ts";
 import { WorkQueue } from "../../client/work-queue.ts";
 import type { ClusterState } from "../resources/state.ts";
 import { typed } from "../resources/typed.ts";
-import { builtinPriorities, customPriorities } from "./group-priorities.ts";
+import { builtinPriorities, otherPriorities } from "./group-priorities.ts";
 import {
   apiServicesResource,
   managedLabel,
@@ -135,8 +135,9 @@ export class LocalRegistration {
     if (builtin) return { spec: builtin, managed: "onstart" };
     if (!this.#custom.has(name)) return undefined;
     const dot = name.indexOf(".");
+    const [version, group] = [name.slice(0, dot), name.slice(dot + 1)];
     return {
-      spec: specOf(name.slice(dot + 1), name.slice(0, dot), customPriorities),
+      spec: specOf(group, version, otherPriorities(group)),
       managed: "true",
     };
   }
@@ -173,6 +174,8 @@ export class LocalRegistration {
     if (managed !== "true" && managed !== "onstart") return;
     if (managed === "onstart" && (synced || !this.#atStart.has(name))) return;
     if (!wanted) {
+      // Applied over one that was kept here once: its user's, whatever label is left on it.
+      if (managed === "onstart" && present.spec.service) return;
       const { uid } = present.metadata;
       const body = { preconditions: { uid } };
       await transport.request({ verb: "delete", resource, name, body });

@@ -28,7 +28,10 @@ export async function serveNodeMetrics(options: MetricsOptions): Promise<void> {
     await state.kinds.register(kind);
 }
 
-/** The role that the manifest of the metrics server brings: view, edit and admin take it in. */
+/**
+ * What the metrics server's role of that meaning allows: view, edit and admin take it in. It has a name of its own, so
+ * that it is still there when a metrics server was installed and removed with its role.
+ */
 export async function createMetricsReader(
   transport: Pick<Transport, "request">,
 ): Promise<void> {
@@ -39,7 +42,7 @@ export async function createMetricsReader(
       resource: { group: of, version: "v1", resource: "clusterroles" },
       body: {
         metadata: {
-          name: "system:aggregated-metrics-reader",
+          name: "orbit:aggregated-metrics-reader",
           labels: Object.fromEntries(
             ["admin", "edit", "view"].map((role) => [
               `${of}/aggregate-to-${role}`,

@@ -1,6 +1,6 @@
 // metrics.k8s.io without an add-on: NodeMetrics and PodMetrics, made when they are read from what the nodes' agents say,
 // in the form of the metrics server. Nodes that can't be asked are left out of lists and reported in the log; a pod
-// is shown when all of its running containers have figures. An APIService with a service of its own takes the group over.
+// is shown when all of its running containers have figures. An add-on's APIService takes the group over.
 import type { Logger } from "pino";
 import { formatTime } from "../../api/clock.ts";
 import { formatDuration } from "../../api/duration.ts";

@@ -2,7 +2,7 @@
 import { orderedGroups } from "../../../../apiserver-lite/aggregation/group-order.ts";
 import {
   builtinPriorities,
-  customPriorities,
+  otherPriorities,
 } from "../../../../apiserver-lite/aggregation/group-priorities.ts";
 import { builtinGroupVersions } from "../../../../api/catalogue.ts";
 
@@ -54,5 +54,5 @@ test("every built-in group version has priorities, and no other", () => {
     ]);
   for (const name of ["toString", "constructor", "custom.test", "app"])
     expect(builtinPriorities(name, "v1")).toBeUndefined();
-  expect(customPriorities).toEqual([1000, 100]);
+  expect(otherPriorities("custom.test")).toEqual([1000, 100]);
 });
