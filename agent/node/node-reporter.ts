@@ -31,7 +31,7 @@ import {
   schedulingEvent,
   type NodeEvent,
 } from "./node-events.ts";
-import { withoutGoneHugePages } from "./gone-huge-pages.ts";
+import { besideOthers, hasOtherResources } from "./others-resources.ts";
 import {
   hasOtherConditions,
   lostLabels,
@@ -326,9 +326,11 @@ export class NodeReporter {
     );
     const nowMs = clock.monotonic();
     const labels = lostLabels(this.#node);
+    const resources = besideOthers(this.#node.status, status);
     if (
       essence === this.#sent &&
       !labels &&
+      !hasOtherResources(this.#node.status, resources) &&
       !hasOtherConditions(this.#node, status.conditions) &&
       nowMs - this.#sentAtMs < config.nodeStatusReportFrequencyMs
     )
@@ -338,7 +340,7 @@ export class NodeReporter {
       ...(labels ? { metadata: { labels } } : {}),
       status: {
         ...status,
-        ...withoutGoneHugePages(this.#node, status),
+        ...resources,
         ...(status.addresses
           ? { addresses: [...status.addresses, { $patch: "replace" }] }
           : {}),

@@ -131,6 +131,43 @@ test("a condition of another's own is left alone, and nothing is written for it"
   expect(after.status?.conditions?.map(({ type }) => type)).toContain("Disk");
 });
 
+describe("a resource that another advertises", () => {
+  const thing = "example.com/thing";
+  const shows = (...amounts: (string | undefined)[]): Promise<unknown> =>
+    eventually(async () => {
+      const { capacity, allocatable } = (await api.get("n")).status!;
+      expect([capacity?.[thing], allocatable?.[thing]]).toEqual(amounts);
+      return true;
+    });
+
+  test("may be given to pods, in the amount of its capacity", async () => {
+    await another({ status: { capacity: { [thing]: "4" } } });
+    await shows("4", "4");
+    await another({ status: { capacity: { [thing]: "6" } } });
+    await shows("6", "6");
+  });
+
+  test("is not written again", async () => {
+    const { resourceVersion } = (await api.get("n")).metadata;
+    await clock.advanceAsync(60_000);
+    expect((await api.get("n")).metadata.resourceVersion).toBe(resourceVersion);
+  });
+
+  test("may not any more when its capacity is gone", async () => {
+    await another({ status: { capacity: { [thing]: null } } });
+    await shows(undefined, undefined);
+  });
+
+  test("of the agent's own comes back as it is", async () => {
+    const { cpu } = (await api.get("n")).status!.allocatable!;
+    await another({ status: { allocatable: { cpu: "0" } } });
+    await eventually(async () => {
+      expect((await api.get("n")).status?.allocatable?.cpu).toBe(cpu);
+      return true;
+    });
+  });
+});
+
 test("a size of huge pages that the machine does not have goes with the first report of an agent; other resources stay", async () => {
   const foreign = { "hugepages-3Mi": "9Mi", "example.com/thing": "4" };
   await another({ status: { capacity: foreign, allocatable: foreign } });
