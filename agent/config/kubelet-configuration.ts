@@ -8,6 +8,10 @@ export function kubeletConfiguration(config: AgentConfig): object {
   return {
     kind: "KubeletConfiguration",
     apiVersion: "kubelet.config.k8s.io/v1beta1",
+    // Those of `orbit server` come from its own options, not from the agent's.
+    ...(Object.keys(config.featureGates).length > 0
+      ? { featureGates: config.featureGates }
+      : {}),
     staticPodPath: config.manifestsDirectory ?? "",
     staticPodURL: config.manifestUrl ?? "",
     syncFrequency: duration(config.syncFrequencyMs),
