@@ -48,6 +48,16 @@ export interface CsiCallsOptions {
   ) => Promise<{ token: string; expirationTimestamp: string }>;
 }
 
+/** What could not be done where a call's secret is absent, in the reference's words. */
+const secretSteps = {
+  stageSecret: (secret: string) =>
+    `fetching NodeStageSecretRef ${secret} failed`,
+  publishSecret: (secret: string) =>
+    `fetching NodePublishSecretRef ${secret} failed`,
+  expandSecret: (secret: string) =>
+    `expander.NodeExpand failed to get NodeExpandSecretRef ${secret}`,
+};
+
 /** What a call needs, put together once a mount. */
 export interface Prepared {
   readonly volume: CsiVolume;
@@ -161,9 +171,7 @@ export class CsiCalls {
       ? "MapVolume.SetUpDevice"
       : "MountVolume.MountDevice";
     try {
-      await driver.stage(
-        await this.#request(prepared, pod, volume.stageSecret),
-      );
+      await driver.stage(await this.#request(prepared, pod, "stageSecret"));
     } catch (error) {
       if (error instanceof CsiCallError && error.isFinal) await onRefused();
       throw new VolumeFailure(step, volume.name, (error as Error).message);
@@ -173,7 +181,7 @@ export class CsiCalls {
   async #request(
     { volume, capabilities, context }: Prepared,
     pod: Pod,
-    secret: CsiVolume["stageSecret"],
+    secret: keyof typeof secretSteps,
   ): Promise<StageRequest> {
     return {
       volume_id: volume.handle,
@@ -184,19 +192,22 @@ export class CsiCalls {
         capabilities,
         pod.spec.securityContext?.fsGroup,
       ),
-      secrets: await this.#secret(secret),
+      secrets: await this.#secret(volume, secret),
       volume_context: volume.attributes,
     };
   }
 
   async #secret(
-    ref: CsiVolume["stageSecret"],
+    volume: CsiVolume,
+    which: keyof typeof secretSteps,
   ): Promise<Readonly<Record<string, string>>> {
+    const ref = volume[which];
     if (!ref) return {};
-    const found = await this.#options.secret(ref.namespace, ref.name);
+    const { namespace, name } = ref;
+    const found = await this.#options.secret(namespace, name);
     if (!found)
       throw new Error(
-        `failed to find the secret ${ref.name} in the namespace ${ref.namespace}`,
+        `${secretSteps[which](`${namespace}/${name}`)}: kubernetes.io/csi: failed to find the secret ${name} in the namespace ${namespace} with error: secrets "${name}" not found`,
       );
     return found;
   }
@@ -206,7 +217,7 @@ export class CsiCalls {
     const { volume, driver, object, capabilities } = prepared;
     const staged =
       !volume.ephemeral && capabilities.has(nodeCapability.stageUnstage);
-    const request = await this.#request(prepared, pod, volume.publishSecret);
+    const request = await this.#request(prepared, pod, "publishSecret");
     const target = this.target(volume, pod);
     await makeDirectory(dirname(target), 0o750);
     const step = volume.block ? "MapVolume.SetUpDevice" : "MountVolume.SetUp";
@@ -263,7 +274,7 @@ export class CsiCalls {
         ? this.staging(volume)
         : "",
       volume_capability: capabilityOf(volume, capabilities, undefined),
-      secrets: await this.#secret(volume.expandSecret),
+      secrets: await this.#secret(volume, "expandSecret"),
     }));
     if (grown) this.#options.onGrown?.(pod, volume.name);
   }

@@ -247,6 +247,24 @@ test("what a driver asks for: the pod, its tokens, secrets, the group of its fil
   expect(fs.statSync(await node.pathIn(pod)).gid).toBe(4321);
 });
 
+test.each([
+  ["nodeStageSecretRef", "fetching NodeStageSecretRef s/absent failed"],
+  ["nodePublishSecretRef", "fetching NodePublishSecretRef s/absent failed"],
+])("a secret of %s that is absent is named with its use", async (ref, text) => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol", {
+    csi: {
+      driver: driverName,
+      volumeHandle: "vol",
+      [ref]: { name: "absent", namespace: "s" },
+    },
+  });
+  await expect(node.agent.volumes.mount(podWith("a", "vol"))).rejects.toThrow(
+    `${text}: kubernetes.io/csi: failed to find the secret absent in the namespace s with error: secrets "absent" not found`,
+  );
+});
+
 test("an inline volume needs a driver that says it serves them, and goes with its pod", async () => {
   await node.registered();
   const pod = podWith("a", "", {
