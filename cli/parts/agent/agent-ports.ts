@@ -165,11 +165,15 @@ export async function openAgentPorts(
   const filter = await metricsFilter(values);
   const readOnlyPort = values.number("read-only-port");
   const healthzPort = values.number("healthz-port");
-  const { featureGates = {} } = agentConfig(values);
+  // Those of `orbit server` are not among the agent's own options.
+  const featureGates = {
+    ...agentConfig(values).featureGates,
+    ...options.config?.featureGates,
+  };
   const isOn = (gate: AgentGate): boolean => isGateOn({ featureGates }, gate);
   const program = programFamilies(
     values,
-    { ...featureGates, ...options.config?.featureGates },
+    featureGates,
     emulatedVersionOf(values),
   );
   const open = isOpen(options, authorizer);

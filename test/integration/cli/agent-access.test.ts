@@ -23,8 +23,11 @@ const open = useStopped();
 async function start(
   argv: readonly string[],
   client?: Client,
+  featureGates?: Readonly<Record<string, boolean>>,
 ): Promise<OpenPort> {
-  const port = await openPort("agent", directories(), argv, client);
+  const port = await openPort(
+    ...(["agent", directories(), argv, client, featureGates] as const),
+  );
   open.push(port);
   return port;
 }
@@ -211,6 +214,16 @@ test("gates open and close paths", async () => {
   expect(flags.body).toMatch(/^node-status-update-frequency\W+10s$/m);
   expect(flags.body).not.toContain("secret");
   expect((await request(port, "GET", "/statusz")).code).toBe(404);
+});
+
+test("the cluster's gates open and close paths as the agent's own do", async () => {
+  const gates = { ContainerCheckpoint: false, ComponentStatusz: true };
+  const { port } = await start([], undefined, gates);
+  expect((await request(port, "POST", "/checkpoint/default/p/c")).code).toBe(
+    404,
+  );
+  expect((await request(port, "GET", "/statusz")).code).toBe(200);
+  expect((await request(port, "GET", "/flagz")).code).toBe(404);
 });
 
 describe("--authentication-token-webhook", () => {

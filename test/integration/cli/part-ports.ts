@@ -37,6 +37,8 @@ export async function openPort(
   directory: string,
   argv: readonly string[] = [],
   client?: Client,
+  /** That the cluster gives an agent, beside the agent's own. */
+  featureGates?: Readonly<Record<string, boolean>>,
 ): Promise<OpenPort> {
   let text = "";
   const logger = pino(
@@ -84,6 +86,7 @@ export async function openPort(
         clock,
         logger,
         ...(client ? { client } : {}),
+        ...(featureGates ? { config: { featureGates } } : {}),
       },
       createScriptedView(),
     );
