@@ -2,8 +2,6 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
-import { kubeletConfiguration } from "../../../agent/config/kubelet-configuration.ts";
 import { readAgentOptions } from "../../../cli/agent.ts";
 import { checkAgentOptions } from "../../../cli/parts/agent/checks/agent-checks.ts";
 import { shownConfiguration } from "../../../cli/parts/agent/shown-configuration.ts";
@@ -402,12 +400,4 @@ test("what is read and written back asks for nothing that was not asked for", as
   expect(await shown("singleProcessOOMKill: true\n")).toMatchObject({
     singleProcessOOMKill: true,
   });
-});
-
-test("the gates that the agent was given by the cluster are shown", () => {
-  const of = (featureGates: Record<string, boolean>): object =>
-    kubeletConfiguration(resolveAgentConfig({ nodeName: "n", featureGates }));
-  const gates = { InPlacePodVerticalScaling: true };
-  expect(of(gates)).toMatchObject({ featureGates: gates });
-  expect(of({})).not.toHaveProperty("featureGates");
 });
