@@ -1,6 +1,7 @@
 // The connections of an HTTP transport: a bounded pool of undici's for requests, and one for watches, each of which keeps a
 // connection of its own. undici is loaded with the first of them.
 import type { Pool } from "undici";
+import { checkServerNames } from "../api/pki/server-names.ts";
 
 export interface TlsOptions {
   /** PEM; without it the system's roots are trusted. */
@@ -34,6 +35,7 @@ export async function createHttpPools(
     ...(key ? { key } : {}),
     ...(serverName ? { servername: serverName } : {}),
     ...(insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+    checkServerIdentity: checkServerNames,
     timeout: connectTimeoutMs,
     keepAliveInitialDelay: keepAliveMs,
   };

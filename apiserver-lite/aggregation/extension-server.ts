@@ -8,6 +8,7 @@ import { httpsAgent } from "../../client/egress/egress-agents.ts";
 import type { Dial } from "../../client/egress/egress-dialer.ts";
 import { BundleConnections } from "../../client/webhook/bundle-connections.ts";
 import type { CertificatePair } from "../../api/pki/certificate.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 /** Until a connection, its TLS included, is made. */
 const connectTimeoutMs = 10_000;
@@ -157,6 +158,7 @@ export class ExtensionServer {
       ALPNProtocols: ["http/1.1"],
       servername: serverName,
       rejectUnauthorized: !insecure,
+      checkServerIdentity: checkServerNames,
     };
     return (
       this.#verified?.createAgent(options) ?? httpsAgent(this.dial, options)

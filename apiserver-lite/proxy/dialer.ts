@@ -9,6 +9,7 @@ import { httpAgent, httpsAgent } from "../../client/egress/egress-agents.ts";
 import type { Dial } from "../../client/egress/egress-dialer.ts";
 import { connectionText } from "../../client/webhook/call-failure.ts";
 import type { ProxyTarget } from "./proxy-name.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 export interface DialerOptions {
   /** With what the API server goes to the agents; undefined: without a certificate. */
@@ -106,7 +107,7 @@ export class Dialer {
         : {}),
       ALPNProtocols: ["http/1.1"],
       ...(agentAuthority
-        ? { ca: agentAuthority }
+        ? { ca: agentAuthority, checkServerIdentity: checkServerNames }
         : { rejectUnauthorized: false }),
     };
   }

@@ -8,6 +8,7 @@ import { statusError } from "../../client/content/status-error.ts";
 import type { HttpTransportOptions } from "../../client/http-transport.ts";
 
 import { orbitVersion } from "../version.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 export interface CtlConnection extends HttpTransportOptions {
   namespace: string;
@@ -52,6 +53,7 @@ export class CtlHttp {
         ...(key ? { key } : {}),
         ...(serverName ? { servername: serverName } : {}),
         ...(insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+        checkServerIdentity: checkServerNames,
       },
     });
   }

@@ -5,6 +5,7 @@ import * as net from "node:net";
 import * as tls from "node:tls";
 import { Family } from "../../api/metrics/family.ts";
 import { Histogram } from "../../api/metrics/histogram.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 /** A connection to a host (IPv6 without brackets) and port, on which nothing was sent or received yet. */
 export type Dial = (host: string, port: number) => Promise<net.Socket>;
@@ -133,7 +134,7 @@ function connectTo(at: EgressProxy["at"]): net.Socket {
     // An address is no name to ask for, and is verified as the host.
     ...(net.isIP(serverName) === 0 ? { servername: serverName } : {}),
     checkServerIdentity: (_, certificate) =>
-      tls.checkServerIdentity(serverName, certificate),
+      checkServerNames(serverName, certificate),
   });
 }
 

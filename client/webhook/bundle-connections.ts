@@ -17,6 +17,7 @@ import {
   type Callback,
   type Connector,
 } from "./self-named-server.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 type Options = ConnectionOptions;
 
@@ -106,7 +107,11 @@ export class BundleConnections {
       socket?.destroy();
       throw new Error("the connections are closed");
     }
-    const secure = connect(socket ? { ...options, socket } : options);
+    const secure = connect({
+      checkServerIdentity: checkServerNames,
+      ...options,
+      ...(socket ? { socket } : {}),
+    });
     this.#underWay.add(secure);
     try {
       return await established(secure);

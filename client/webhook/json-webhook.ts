@@ -19,6 +19,7 @@ import {
 } from "./call-failure.ts";
 import { statusOf } from "./response-status.ts";
 import { connectorForBundle } from "./self-named-server.ts";
+import { checkServerNames } from "../../api/pki/server-names.ts";
 
 /** `server` is the whole URL that is posted to. */
 export type WebhookConnection = Pick<
@@ -324,6 +325,7 @@ export class JsonWebhook {
     const connector = (own: buildConnector.BuildOptions): Connector => {
       const direct = buildConnector({
         ...(tls?.serverName ? { servername: tls.serverName } : {}),
+        checkServerIdentity: checkServerNames,
         timeout: timeoutMs,
         ...own,
       });

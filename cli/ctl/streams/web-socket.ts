@@ -1,6 +1,7 @@
 // A WebSocket of orbitctl: to the server of the connection, with its credentials and certificates.
 import type { WebSocket } from "ws";
 import type { CtlHttp } from "../http.ts";
+import { checkServerNames } from "../../../api/pki/server-names.ts";
 
 /** @param path with its query */
 export async function openWebSocket(
@@ -23,6 +24,8 @@ export async function openWebSocket(
       ...(key ? { key } : {}),
       ...(serverName ? { servername: serverName } : {}),
       ...(insecureSkipVerify ? { rejectUnauthorized: false } : {}),
+      // The types of ws have a boolean here, where Node wants an error.
+      checkServerIdentity: checkServerNames as never,
     },
   );
 }

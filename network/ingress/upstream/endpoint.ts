@@ -13,6 +13,7 @@ import {
 import { callOverHttp1 } from "./http1-call.ts";
 import { callOverHttp2 } from "./http2-call.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
+import { checkServerNames } from "../../../api/pki/server-names.ts";
 
 export const connectTimeoutMs = 5000;
 /** Connections of HTTP/1.1. */
@@ -28,6 +29,7 @@ const longestPauseMs = 30_000;
 export interface TlsToBackend extends SecureContextOptions {
   readonly servername: string;
   readonly rejectUnauthorized: boolean;
+  readonly checkServerIdentity: typeof checkServerNames;
 }
 
 export function tlsOf({ tls }: BackendState): TlsToBackend | undefined {
@@ -35,6 +37,7 @@ export function tlsOf({ tls }: BackendState): TlsToBackend | undefined {
   return {
     servername: tls.serverName,
     rejectUnauthorized: tls.verify,
+    checkServerIdentity: checkServerNames,
     ...(tls.authority === undefined ? {} : { ca: tls.authority }),
   };
 }
