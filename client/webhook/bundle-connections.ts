@@ -14,6 +14,7 @@ import { dialed, established } from "../egress/egress-agents.ts";
 import type { Dial } from "../egress/egress-dialer.ts";
 import {
   connectorForBundle,
+  readableBundle,
   type Callback,
   type Connector,
 } from "./self-named-server.ts";
@@ -62,7 +63,7 @@ export class BundleConnections {
     // bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
     const secureContext = createSecureContext({
       ...identity,
-      ca: bundle,
+      ca: readableBundle(bundle),
       allowPartialTrustChain: true,
     });
     // Of the last connection that the bundle verified: the next one costs less with it.

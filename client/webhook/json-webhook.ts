@@ -18,7 +18,7 @@ import {
   WebhookTimeoutError,
 } from "./call-failure.ts";
 import { statusOf } from "./response-status.ts";
-import { connectorForBundle } from "./self-named-server.ts";
+import { readableBundle, connectorForBundle } from "./self-named-server.ts";
 import { checkServerNames } from "../../api/pki/server-names.ts";
 
 /** `server` is the whole URL that is posted to. */
@@ -312,7 +312,11 @@ export class JsonWebhook {
     const checked = { ...own, rejectUnauthorized: true };
     if (!ca) return connector(checked);
     // Every certificate of a bundle is trusted, as by Go: an authority whose own issuer is not in it, too.
-    const strict = connector({ ...checked, ca, allowPartialTrustChain: true });
+    const strict = connector({
+      ...checked,
+      ca: readableBundle(ca),
+      allowPartialTrustChain: true,
+    });
     const open = connector({ rejectUnauthorized: false, maxCachedSessions: 0 });
     const trusting = (leaf: string) => connector({ ...checked, ca: leaf });
     return connectorForBundle({ strict, open, trusting }, ca, this.#clock);

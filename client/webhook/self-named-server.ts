@@ -51,6 +51,11 @@ function authoritiesIn(bundle: string): X509Certificate[] {
   });
 }
 
+/** What Go takes of a bundle (PEM): OpenSSL stops at the first certificate that it can't read, and trusts none after it. */
+export function readableBundle(bundle: string): string {
+  return authoritiesIn(bundle).join("") || bundle;
+}
+
 interface Connectors<Target> {
   /** Verifies with the bundle. */
   readonly strict: Connector<Target>;

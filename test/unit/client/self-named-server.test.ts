@@ -185,6 +185,19 @@ describe.each([
   });
 });
 
+test("what can't be read in a bundle takes nothing else from it", async () => {
+  const authority = issue("ca", signing);
+  const leaf = issue("leaf", leafOf(), authority);
+  const broken =
+    "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  const answered = ["answered", 1];
+  expect(await asked(leaf, broken + pem(authority))).toEqual(answered);
+  expect(await asked(leaf, pem(authority) + broken)).toEqual(answered);
+  const [refused, requests] = await asked(leaf, broken);
+  expect(refused).not.toBe("answered");
+  expect(requests).toBe(0);
+});
+
 test("a certificate that was changed, or whose signer has another kind of key, is from no bundle", () => {
   const authority = issue("", signing);
   const { certificate } = issue("", leafOf(), authority);
