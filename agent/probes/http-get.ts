@@ -9,6 +9,8 @@ import { httpErrorText } from "./network-errors.ts";
 
 const maxBodyBytes = 10 * 1024;
 const maxRedirects = 10;
+/** Statuses whose Location is gone to, as by Go's client. */
+const followed: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** The reference's. */
 const maxHeaderBytes = 1 << 20;
 const maxInformational = 5;
@@ -77,8 +79,7 @@ export async function httpGet(
   for (let redirects = 0; ; redirects++) {
     const answer = await get(target, headers, signal, untilMs);
     const location = answer.headers.location;
-    if (!location || answer.statusCode < 300 || answer.statusCode >= 400)
-      return answer;
+    if (!location || !followed.has(answer.statusCode)) return answer;
     const next = new URL(location, target);
     if (next.hostname !== url.hostname) return { ...answer, redirected: true };
     if (redirects === maxRedirects)
@@ -100,6 +101,8 @@ function get(
     let answer: IncomingMessage | undefined;
     const outgoing = start(url, {
       agent: false,
+      // As Go's client: servers of a few lines of shell end theirs with a line feed alone.
+      insecureHTTPParser: true,
       headers,
       lookup: lookUpHost,
       maxHeaderSize: maxHeaderBytes,
@@ -160,9 +163,11 @@ function get(
       response.on("end", () => finish(response));
       response.on("error", () => fail(text("unexpected EOF")));
     });
-    outgoing.on("error", (error: NodeJS.ErrnoException) =>
-      fail(new Error(httpErrorText(url, error), { cause: error })),
-    );
+    outgoing.on("error", (error: NodeJS.ErrnoException) => {
+      // What comes after a whole answer is no part of it: its end is about to be reported.
+      if (answer?.complete) return;
+      fail(new Error(httpErrorText(url, error), { cause: error }));
+    });
     outgoing.on("close", () => {
       if (!answer) fail(text("EOF"));
     });
