@@ -1,11 +1,6 @@
 // The pod network's CNI configuration list: a routed pair a pod (ptp, or our own script in its place), addresses from the
 // node's pod range (host-local); host ports by portmap only where no rules of our own can be had. No bridge: bridged traffic
 // to service addresses hangs on br_netfilter.
-// Written only where the directory has no configuration of anybody's; the runtime watches the directory.
-import { randomBytes } from "node:crypto";
-import * as fs from "node:fs/promises";
-import { join } from "node:path";
-import { makeDirectory } from "../directories.ts";
 
 /** Lower than what other plug-ins usually use, so that one installed later takes over by its name. */
 export const cniFileName = "99-orbit.conflist";
@@ -65,32 +60,4 @@ export function cniConfiguration(options: CniOptions): object {
 /** True for files the runtime would take as a network configuration. */
 export function isConfiguration(name: string): boolean {
   return /\.(conf|conflist|json)$/.test(name);
-}
-
-/**
- * Writes the configuration atomically when the directory holds none, or brings ours up to date when it is ours.
- * Resolves to true when a file was written.
- */
-export async function writeCniConfiguration(
-  options: CniOptions,
-): Promise<boolean> {
-  await makeDirectory(options.directory, 0o755);
-  const present = (await fs.readdir(options.directory)).filter(isConfiguration);
-  if (present.some((name) => name !== cniFileName)) return false;
-  const path = join(options.directory, cniFileName);
-  const text = `${JSON.stringify(cniConfiguration(options), undefined, 2)}\n`;
-  if (present.length > 0 && (await fs.readFile(path, "utf8")) === text)
-    return false;
-  const temporary = join(
-    options.directory,
-    `.${cniFileName}.${randomBytes(6).toString("hex")}`,
-  );
-  try {
-    await fs.writeFile(temporary, text, { mode: 0o644, flag: "wx" });
-    await fs.rename(temporary, path);
-  } catch (error) {
-    await fs.rm(temporary, { force: true });
-    throw error;
-  }
-  return true;
 }

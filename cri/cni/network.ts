@@ -1,4 +1,4 @@
-// The pod network of a node whose CNI directory holds no other configuration: our configuration list, with masquerading and
+// The pod network of a node where no other program's configuration takes its place: our configuration list, with masquerading and
 // host ports by rules of whom the composition names.
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { installPairScript, pairPluginName } from "./pair-script.ts";
 import {
   cniFileName,
   defaultNetworkName,
-  isConfiguration,
-  writeCniConfiguration,
   type CniOptions,
 } from "./configuration.ts";
+import { isReplaced } from "./other-configurations.ts";
+import { writeCniConfiguration } from "./write-configuration.ts";
 
 export interface PodNetworkOptions extends Omit<
   CniOptions,
@@ -35,7 +35,7 @@ export interface PodNetworkOptions extends Omit<
 
 /**
  * Where the rules can't be set, the plug-ins make them with iptables. The function leaves the configuration of another
- * program alone. Resolves to true when a configuration file was written.
+ * program alone, unless that has ours make the pods' first link. Resolves to true when a configuration file was written.
  */
 export async function setUpPodNetwork(
   {
@@ -47,9 +47,7 @@ export async function setUpPodNetwork(
   }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
   logger: Logger,
 ): Promise<boolean> {
-  const present = await fs.readdir(options.directory).catch((): string[] => []);
-  if (present.some((name) => isConfiguration(name) && name !== cniFileName))
-    return false;
+  if (await isReplaced(options.directory, options.name)) return false;
   const ranges = [options.podCidr, ...(options.extraCidrs ?? [])];
   const iptables = await setPodRules?.(ranges).then(
     () => false,
@@ -75,9 +73,8 @@ export async function setUpPodNetwork(
   const file = join(options.directory, cniFileName);
   await onFile?.(file);
   // A runtime that has read a configuration with other plug-ins may use it for a moment yet.
-  const others =
-    present.includes(cniFileName) &&
-    !(await fs.readFile(file, "utf8")).includes(pairPluginName);
+  const before = await fs.readFile(file, "utf8").catch(() => pairPluginName);
+  const others = !before.includes(pairPluginName);
   if (!ownPlugin && pluginDirectory !== undefined)
     await removeLoopbackScript(pluginDirectory);
   const written = await writeCniConfiguration({

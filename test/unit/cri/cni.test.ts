@@ -5,9 +5,9 @@ import { pino } from "pino";
 import {
   cniConfiguration,
   cniFileName,
-  writeCniConfiguration,
 } from "../../../cri/cni/configuration.ts";
 import { setUpPodNetwork } from "../../../cri/cni/network.ts";
+import { writeCniConfiguration } from "../../../cri/cni/write-configuration.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const logger = pino({ level: "silent" });
@@ -137,5 +137,53 @@ describe("masquerading and host ports", () => {
       ),
     ).toBe(false);
     expect(setPodRules).not.toHaveBeenCalled();
+  });
+
+  // Configurations of Multus: by the network's name, by its file, and with a copy of it inside.
+  test.each([
+    { clusterNetwork: "orbit" },
+    { clusterNetwork: `/host/etc/cni/net.d/${cniFileName}` },
+    { delegates: [{ name: "orbit", plugins: [{ type: "ptp" }] }] },
+  ])("a plug-in that calls ours leaves it in use: %j", async (call) => {
+    const directory = temporary();
+    const other = { name: "multus-cni-network", type: "multus", ...call };
+    fs.writeFileSync(
+      path.join(directory, "00-multus.conf"),
+      JSON.stringify(other),
+    );
+    const ranges: string[] = [];
+    const start = async (podCidr: string): Promise<boolean> =>
+      setUpPodNetwork(
+        {
+          directory,
+          podCidr,
+          setPodRules: async (given) => void ranges.push(...given),
+        },
+        logger,
+      );
+    expect(await start("10.1.0.0/24")).toBe(true);
+    expect(await start("10.1.0.0/24")).toBe(false);
+    expect(await start("10.2.0.0/24")).toBe(true);
+    expect(ranges).toEqual(["10.1.0.0/24", "10.1.0.0/24", "10.2.0.0/24"]);
+    expect(read(directory)).toContain("10.2.0.0/24");
+  });
+
+  test.each([
+    ["of its own name alone", { name: "orbit", plugins: [{ type: "ptp" }] }],
+    ["of another network", { type: "multus", clusterNetwork: "other" }],
+  ])("a configuration %s takes the place of ours", async (_, other) => {
+    const directory = temporary();
+    fs.writeFileSync(
+      path.join(directory, "00-other.conf"),
+      JSON.stringify(other),
+    );
+    fs.writeFileSync(path.join(directory, cniFileName), "{}");
+    const setPodRules = jest.fn(async () => undefined);
+    await setUpPodNetwork(
+      { directory, podCidr: "10.1.0.0/24", setPodRules },
+      logger,
+    );
+    expect(setPodRules).not.toHaveBeenCalled();
+    expect(read(directory)).toBe("{}");
   });
 });
