@@ -106,7 +106,10 @@ export interface ResourceClient<T extends KubeObject> {
 
 export interface Client {
   resource<T extends KubeObject>(ref: ResourceRef<T>): ResourceClient<T>;
-  /** Shared: the same ref and options give the same informer. It starts at the first call and stops with the client. */
+  /**
+   * Shared: the same ref and options give the same informer. It starts at the first call and stops with the client, or
+   * when its handlers have been removed and its resource is no longer served.
+   */
   informer<T extends KubeObject>(
     ref: ResourceRef<T>,
     options?: InformerOptions<T>,

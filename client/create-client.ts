@@ -71,10 +71,19 @@ class TransportClient implements Client {
         : listInformer(ref, options, {
             transport: this.transport,
             ...this.environment,
+            absent: () => this.#dropForsaken(key),
           })) as unknown as RunningInformer;
       this.#informers.set(key, running);
     }
     return (running.informer as unknown as SharedInformer<T>).view(options);
+  }
+
+  /** A resource that is gone and has no followers left is not listed again. */
+  #dropForsaken(key: string): void {
+    const running = this.#informers.get(key);
+    if (!running?.informer.isForsaken) return;
+    running.stop();
+    this.#informers.delete(key);
   }
 
   raw(

@@ -30,6 +30,8 @@ interface ReflectorOptions {
   transport: Transport;
   clock: Clock;
   logger: Logger;
+  /** The resource is not served: its definition may be gone. */
+  absent?: () => void;
 }
 
 /** Starts at once; stop() closes the watch and ends the loop. */
@@ -77,6 +79,8 @@ class Reflector<T extends KubeObject> {
         if (this.#resourceVersion === "") await this.#start();
         else await this.#follow();
       } catch (error) {
+        if (error instanceof ApiError && error.code === 404)
+          this.environment.absent?.();
         if (this.#stopped.signal.aborted) return;
         if (isExpired(error)) {
           this.#resourceVersion = "";

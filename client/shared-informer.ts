@@ -25,6 +25,7 @@ export interface ObjectReader<T extends KubeObject> {
 export class SharedInformer<T extends KubeObject> {
   readonly #handlers = new Set<ResourceHandler<T>>();
   readonly #indexes = new Map<IndexFunction<T>, IndexTable<T>>();
+  #wasHeard = false;
   #synced = false;
   readonly #whenSynced: Promise<void>;
   #resolveSynced: () => void = () => {};
@@ -42,6 +43,11 @@ export class SharedInformer<T extends KubeObject> {
   deliver(old: T | undefined, object: T | undefined): void {
     for (const table of this.#indexes.values()) table.replace(old, object);
     for (const handler of this.#handlers) this.#call(handler, old, object);
+  }
+
+  /** All its handlers have been removed; false of one that is only read. */
+  get isForsaken(): boolean {
+    return this.#wasHeard && this.#handlers.size === 0;
   }
 
   markSynced(): void {
@@ -90,6 +96,7 @@ export class SharedInformer<T extends KubeObject> {
     };
     for (const object of this.reader.list()) this.#call(own, undefined, object);
     this.#handlers.add(own);
+    this.#wasHeard = true;
     return () => this.#handlers.delete(own);
   }
 

@@ -1,5 +1,7 @@
+import { ApiError } from "../../../api/errors.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
+import type { Transport } from "../../../client/transport.ts";
 import { pods } from "../../../client/resources.ts";
 import { silent, testPod } from "../../support/control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -85,4 +87,33 @@ test("two callers share one source but have their own indexes; a late one is tol
   second.addHandler({ onAdd: ({ metadata }) => seen.push(metadata.name) });
   expect(seen).toEqual(["a"]);
   await expect(second.synced()).resolves.toBeUndefined();
+});
+
+test("a resource that is gone is asked for until its last follower has left", async () => {
+  const clock = new FakeClock();
+  let asked = 0;
+  const gone = (): never => {
+    asked++;
+    throw new ApiError({ code: 404, message: "404 page not found" });
+  };
+  const transport = { request: gone, watch: gone, close: async () => {} };
+  const client = createClient(transport as unknown as Transport, {
+    clock,
+    logger: silent,
+  });
+  const leave = client.informer(pods).addHandler({});
+  await clock.advanceAsync(60_000);
+  const before = asked;
+  await clock.advanceAsync(60_000);
+  expect(asked).toBeGreaterThan(before);
+  leave();
+  await clock.advanceAsync(60_000);
+  const after = asked;
+  await clock.advanceAsync(600_000);
+  expect(asked).toBe(after);
+  // Whoever follows it later starts anew.
+  client.informer(pods).addHandler({});
+  await clock.advanceAsync(60_000);
+  expect(asked).toBeGreaterThan(after);
+  await client.close();
 });
