@@ -12,6 +12,8 @@ interface ContainerdConfiguration {
   cniConfigurationDirectory: string;
   cniBinaryDirectory: string;
   sandboxImage: string;
+  /** A directory HOST[:PORT] of each names mirrors, plain HTTP, authorities of that registry (hosts.toml); read at each pull. */
+  registryDirectories: readonly string[];
   snapshotter: string;
   /** For hosts where no process may lower its oom_score_adj (no CAP_SYS_RESOURCE). */
   restrictOomScoreAdj: boolean;
@@ -91,6 +93,9 @@ disabled_plugins = [${disabledPlugins.map(quoted).join(", ")}]
     bin_dir = ${quoted(options.cniBinaryDirectory)}
     conf_dir = ${quoted(options.cniConfigurationDirectory)}
     max_conf_num = 1
+
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = ${quoted(options.registryDirectories.join(":"))}
 
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = ${quoted(options.snapshotter)}

@@ -30,6 +30,8 @@ export interface PrivateContainerdOptions {
   cniBinaryDirectories?: readonly string[];
   /** overlayfs by default; native where overlay mounts do not work. */
   snapshotter?: string;
+  /** Where registries are configured (hosts.toml); default: those of the machine, which every containerd and Docker reads. */
+  registryDirectories?: readonly string[];
   /** It lives there instead of in the cgroup of the process that starts it, e.g. /orbit-runtime. */
   cgroup?: string;
   /** Containers' cgroups are made by systemd, below parents that are slices. */
@@ -65,6 +67,8 @@ const maxSocketPathBytes = 100;
 const adoptTimeoutMs = 3_000;
 const systemPath =
   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** As containerd 2 has it by itself. */
+const defaultRegistries = ["/etc/containerd/certs.d", "/etc/docker/certs.d"];
 const defaultCniDirectories = [
   "/opt/cni/bin",
   "/usr/lib/cni",
@@ -225,6 +229,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     cniBinaryDirectory,
     sandboxImage: options.sandboxImage ?? sandboxImageName,
     snapshotter: options.snapshotter ?? "overlayfs",
+    registryDirectories: options.registryDirectories ?? defaultRegistries,
     restrictOomScoreAdj: !(await hasSysResource()),
     systemdCgroup: options.systemdCgroup ?? false,
     crun: await workingCrun(options),

@@ -1,4 +1,4 @@
-// A registry on 127.0.0.1 with one image, busybox, for those with the right user name and password.
+// A registry on 127.0.0.1 with one image, busybox, for everybody or for those with the right user name and password.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
@@ -20,14 +20,16 @@ export interface ImageRegistry {
 /** `directory`: an empty one, for the image's parts. */
 export async function startImageRegistry(
   directory: string,
-  user: { name: string; password: string },
+  user?: { name: string; password: string },
 ): Promise<ImageRegistry> {
   execFileSync("tar", ["-xf", await busyboxImageTar(), "-C", directory]);
   const index = JSON.parse(
     fs.readFileSync(path.join(directory, "index.json"), "utf8"),
   ) as { manifests: { digest: string; mediaType: string }[] };
   const { digest, mediaType } = index.manifests[0]!;
-  const right = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString("base64")}`;
+  const right =
+    user &&
+    `Basic ${Buffer.from(`${user.name}:${user.password}`).toString("base64")}`;
   const codes: number[] = [];
   const server = http.createServer((request, response) => {
     const answer = (code: number, headers = {}, body?: Buffer): void => {
@@ -35,11 +37,11 @@ export async function startImageRegistry(
       response.writeHead(code, headers);
       response.end(request.method === "HEAD" ? undefined : body);
     };
-    if (request.headers.authorization !== right)
+    if (right && request.headers.authorization !== right)
       return answer(401, { "www-authenticate": 'Basic realm="registry"' });
     const [, kind, reference] =
       /^\/v2\/team\/busybox\/(manifests|blobs)\/([\w:.]+)$/.exec(
-        request.url ?? "",
+        request.url?.split("?")[0] ?? "",
       ) ?? [];
     if (!reference) return answer(request.url === "/v2/" ? 200 : 404);
     const name = reference === "1" ? digest : reference;

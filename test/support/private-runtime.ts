@@ -75,6 +75,7 @@ export async function startDaemon(
     const containerd = await startPrivateContainerd({
       directory,
       logger: pino({ level: "silent" }),
+      registryDirectories: [path.join(directory, "registries")],
       startTimeoutMs: 60_000,
     });
     return {
