@@ -18,6 +18,7 @@ import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
 import { Turns } from "../pacing/turns.ts";
+import { normalizeReference } from "./image-reference.ts";
 import type { PullProgress } from "./pull-progress.ts";
 
 export class WaitingError extends Error {
@@ -136,9 +137,11 @@ export class ImageManager {
     { reference, pullPolicy, event }: Wanted,
   ): Promise<ImageSummary> {
     const { runtime, clock } = this.#options;
-    const image = normalizeReference(reference);
-    if (image === undefined) {
-      const message = `Failed to apply default image tag "${reference}": couldn't parse image name "${reference}": invalid reference format`;
+    let image: string;
+    try {
+      image = normalizeReference(reference);
+    } catch (error) {
+      const message = `Failed to apply default image tag "${reference}": couldn't parse image name "${reference}": ${(error as Error).message}`;
       event("Warning", "InspectFailed", message);
       throw new WaitingError("InvalidImageName", message);
     }
@@ -275,13 +278,4 @@ export class ImageManager {
     }
     throw lastError;
   }
-}
-
-/** Adds `:latest` where there is neither tag nor digest; undefined for what is no reference. */
-function normalizeReference(reference: string): string | undefined {
-  const form =
-    /^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+|\/)[a-z0-9]+)*(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
-  if (!form.test(reference)) return undefined;
-  if (reference.includes("@")) return reference;
-  return /:[^/]+$/.test(reference) ? reference : `${reference}:latest`;
 }
