@@ -5,6 +5,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Container, HTTPGetAction } from "../../api/types/core-v1.ts";
 import { lookUpHost } from "./host-lookup.ts";
+import { requestTarget } from "./request-target.ts";
 import { httpErrorText } from "./network-errors.ts";
 
 const maxBodyBytes = 10 * 1024;
@@ -52,9 +53,9 @@ export async function httpGet(
 ): Promise<HttpAnswer> {
   const scheme = (action.scheme ?? "HTTP").toLowerCase();
   const port = resolvePort(action.port, container);
-  const path = action.path ?? "/";
+  const path = requestTarget(action.path ?? "/");
   const url = new URL(
-    `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}${path.startsWith("/") ? "" : "/"}${path}`,
+    `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}${path}`,
   );
   const headers: Record<string, string | string[]> = {
     "User-Agent": options.userAgent,
@@ -75,22 +76,22 @@ export async function httpGet(
   const { signal, timeoutMs } = options;
   const untilMs =
     timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
-  let target = url;
+  let target = { url, path };
   for (let redirects = 0; ; redirects++) {
     const answer = await get(target, headers, signal, untilMs);
     const location = answer.headers.location;
     if (!location || !followed.has(answer.statusCode)) return answer;
-    const next = new URL(location, target);
+    const next = new URL(location, target.url);
     if (next.hostname !== url.hostname) return { ...answer, redirected: true };
     if (redirects === maxRedirects)
       throw new Error("stopped after 10 redirects");
-    target = next;
+    target = { url: next, path: `${next.pathname}${next.search}` };
   }
 }
 
 /** `untilMs`: monotonic. */
 function get(
-  url: URL,
+  { url, path }: { url: URL; path: string },
   headers: Record<string, string | string[]>,
   signal: AbortSignal | undefined,
   untilMs: number | undefined,
@@ -100,6 +101,8 @@ function get(
     const chunks: Buffer[] = [];
     let answer: IncomingMessage | undefined;
     const outgoing = start(url, {
+      // A URL's own path has no dot segments any more.
+      path,
       agent: false,
       // As Go's client: servers of a few lines of shell end theirs with a line feed alone.
       insecureHTTPParser: true,
