@@ -143,3 +143,32 @@ export async function withdrawDnsEndpoint(
     .delete(sliceName(endpoint), dnsNamespace)
     .catch(() => undefined);
 }
+
+interface KeptEndpointOptions {
+  client: Client;
+  /** The endpoint as it is now: one that moved to another address has another slice. */
+  endpoint: () => DnsEndpoint;
+  /** The slice could not be written again. */
+  onProblem: (error: unknown) => void;
+}
+
+/**
+ * Writes the own slice again when it was deleted: no controller does it for a Service without a selector. Returns a
+ * disposer; a slice that is withdrawn afterwards stays away.
+ */
+export function keepDnsEndpoint({
+  client,
+  endpoint,
+  onProblem,
+}: KeptEndpointOptions): () => void {
+  const own = client.resource(endpointSlices);
+  return client
+    .informer<EndpointSlice>(endpointSlices, { namespace: dnsNamespace })
+    .addHandler({
+      onDelete: ({ metadata }) => {
+        const slice = ownDnsSlice(endpoint());
+        if (metadata.name === slice.metadata.name)
+          own.create(slice).catch(onProblem);
+      },
+    });
+}

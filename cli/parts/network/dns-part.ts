@@ -4,12 +4,14 @@
 import { isIP } from "node:net";
 import * as os from "node:os";
 import { isLoopbackAddress } from "../../../api/address-kind.ts";
+import type { Client } from "../../../client/client.ts";
 import { dnsFamilies } from "../../../network/dns/dns-metrics.ts";
 import {
   DnsPorts,
   type DnsPortsOptions,
 } from "../../../network/dns/dns-ports.ts";
 import {
+  keepDnsEndpoint,
   publishDnsService,
   withdrawDnsEndpoint,
   type DnsEndpoint,
@@ -58,6 +60,21 @@ async function openPorts(
     onProblem: (err, place) =>
       logger.error({ err, ...place }, "a port of the DNS server is not open"),
   });
+}
+
+/** The slice is written again when it is deleted from outside, and goes when the server stops. */
+function keepPublished(
+  {
+    client,
+    logger,
+    started,
+  }: Pick<NodeNetworkContext, "logger" | "started"> & { client: Client },
+  endpoint: () => DnsEndpoint,
+): void {
+  started.add(() => withdrawDnsEndpoint(client, endpoint()));
+  const onProblem = (err: unknown): void =>
+    logger.error({ err }, "the slice of the DNS server could not be written");
+  started.add(keepDnsEndpoint({ client, endpoint, onProblem }));
 }
 
 export async function startDns(
@@ -142,7 +159,7 @@ export async function startDns(
   };
   await announce();
   if (publish && serviceAddress !== undefined)
-    started.add(() => withdrawDnsEndpoint(client, endpoint()));
+    keepPublished({ client, logger, started }, endpoint);
   let onMoved: (moved: DnsEndpoint) => void = () => undefined;
   let moving: Promise<void> = Promise.resolve();
   const move = async (): Promise<void> => {
