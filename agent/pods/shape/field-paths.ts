@@ -1,4 +1,5 @@
 // Values that a pod learns about itself: fieldRef and resourceFieldRef, for environment variables and downwardAPI files.
+import { goQuoted } from "../../../api/field-errors.ts";
 import {
   parseQuantity,
   quantityMilliValue,
@@ -19,14 +20,16 @@ export interface NodeResources {
 }
 
 /** Throws with the reference's text for a path that can't be used. */
-export function podFieldValue(pod: Pod, field: ObjectFieldSelector): string {
-  const path = field.fieldPath;
+export function podFieldValue(
+  pod: Pod,
+  { fieldPath: path }: ObjectFieldSelector,
+): string {
   const subscript = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path);
-  if (subscript)
-    return (
-      pod.metadata[subscript[1] as "labels" | "annotations"]?.[subscript[2]!] ??
-      ""
-    );
+  if (subscript) {
+    const [, field = "", key = ""] = subscript;
+    const map = pod.metadata[field as "labels" | "annotations"] ?? {};
+    return Object.hasOwn(map, key) ? map[key]! : "";
+  }
   switch (path) {
     case "metadata.name":
       return pod.metadata.name;
@@ -59,7 +62,7 @@ export function podFieldValue(pod: Pod, field: ObjectFieldSelector): string {
 function formatMap(map: Record<string, string> | undefined): string {
   return Object.keys(map ?? {})
     .sort()
-    .map((key) => `${key}=${JSON.stringify(map![key])}`)
+    .map((key) => `${key}=${goQuoted(map![key]!)}`)
     .join("\n");
 }
 
