@@ -5,6 +5,7 @@ import { objectKey } from "../api/object.ts";
 import type { Pod, PodAffinityTerm } from "../api/types/core-v1.ts";
 import { podRequests } from "../api/objects/pod-resources.ts";
 import type { Resources } from "../api/objects/pod-resources.ts";
+import { ownValue } from "../api/objects/own-value.ts";
 
 /** A term of pod affinity or anti-affinity, ready to be matched. */
 export interface AffinityTerm {
@@ -129,7 +130,7 @@ export function mergedSelector(
   if (!labelSelector) return selectorFromObject(undefined);
   const values = (keys: readonly string[], operator: string) =>
     keys.flatMap((key) => {
-      const value = owner.metadata.labels?.[key];
+      const value = ownValue(owner.metadata.labels, key);
       return value === undefined ? [] : [{ key, operator, values: [value] }];
     });
   return selectorFromObject({

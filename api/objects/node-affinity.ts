@@ -6,6 +6,10 @@ import type {
   NodeSelectorTerm,
   PodSpec,
 } from "../types/core-v1.ts";
+import { ownValue } from "./own-value.ts";
+
+const wholeNumber = (text = ""): bigint | undefined =>
+  /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined;
 
 function meets(
   { operator, values = [] }: NodeSelectorRequirement,
@@ -22,8 +26,8 @@ function meets(
       return value === undefined;
     case "Gt":
     case "Lt": {
-      const [left, right] = [Number(value), Number(values[0])];
-      if (!Number.isInteger(left) || !Number.isInteger(right)) return false;
+      const [left, right] = [value, values[0]].map(wholeNumber);
+      if (left === undefined || right === undefined) return false;
       return operator === "Gt" ? left > right : left < right;
     }
     default:
@@ -37,7 +41,7 @@ export function matchesTerm(term: NodeSelectorTerm, node: Node): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
     matchExpressions.every((requirement) =>
-      meets(requirement, node.metadata.labels?.[requirement.key]),
+      meets(requirement, ownValue(node.metadata.labels, requirement.key)),
     ) &&
     matchFields.every(
       (requirement) =>
@@ -58,7 +62,7 @@ export function matchesNodeSelector(
 /** nodeSelector and required node affinity together. */
 export function matchesNodeAffinity(spec: PodSpec, node: Node): boolean {
   for (const [key, value] of Object.entries(spec.nodeSelector ?? {}))
-    if (node.metadata.labels?.[key] !== value) return false;
+    if (ownValue(node.metadata.labels, key) !== value) return false;
   const required =
     spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return !required || matchesNodeSelector(required, node);

@@ -3,6 +3,7 @@
 import type { NodeInfo } from "../node-info.ts";
 import type { ClusterView, FilterPlugin, NodeFilter } from "../plugin.ts";
 import type { AffinityTerm, PodView } from "../pod-view.ts";
+import { ownValue } from "../../api/objects/own-value.ts";
 
 const name = "InterPodAffinity";
 
@@ -78,7 +79,7 @@ function filterOf(
 }
 
 export function place(node: NodeInfo, topologyKey: string): string | undefined {
-  const value = node.node?.metadata.labels?.[topologyKey];
+  const value = ownValue(node.node?.metadata.labels, topologyKey);
   return value === undefined ? undefined : `${topologyKey}=${value}`;
 }
 

@@ -8,6 +8,7 @@ import type { NodeInfo } from "../node-info.ts";
 import type { ClusterView, FilterPlugin, NodeFilter } from "../plugin.ts";
 import { mergedSelector } from "../pod-view.ts";
 import type { PodView } from "../pod-view.ts";
+import { ownValue } from "../../api/objects/own-value.ts";
 
 const name = "PodTopologySpread";
 
@@ -153,7 +154,7 @@ function filterOf(
   );
   return ({ node }) => {
     for (const [index, { constraint, counts, self }] of constraints.entries()) {
-      const value = node?.metadata.labels?.[constraint.topologyKey];
+      const value = ownValue(node?.metadata.labels, constraint.topologyKey);
       if (value === undefined)
         return {
           plugin: name,

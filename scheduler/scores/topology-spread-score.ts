@@ -11,11 +11,12 @@ import type { NodeInfo } from "../node-info.ts";
 import { maxScore } from "../plugin.ts";
 import type { ClusterView, ScorePlugin } from "../plugin.ts";
 import type { PodView } from "../pod-view.ts";
+import { ownValue } from "../../api/objects/own-value.ts";
 
 const hostname = "kubernetes.io/hostname";
 
 const labelOf = ({ node }: NodeInfo, key: string): string | undefined =>
-  node?.metadata.labels?.[key];
+  ownValue(node?.metadata.labels, key);
 
 export function createSpreadScore(
   defaults: SpreadDefaults,

@@ -24,6 +24,7 @@ import type {
   CSIStorageCapacity,
   StorageClass,
 } from "../../api/types/storage-v1.ts";
+import { ownValue } from "../../api/objects/own-value.ts";
 
 export const selectedNodeAnnotation = "volume.kubernetes.io/selected-node";
 const noProvisioner = "kubernetes.io/no-provisioner";
@@ -104,7 +105,7 @@ function provisioningProblem(
     !allowedTopologies?.length ||
     allowedTopologies.some(({ matchLabelExpressions = [] }) =>
       matchLabelExpressions.every(({ key, values }) =>
-        values.includes(node.metadata.labels?.[key] ?? ""),
+        values.includes(ownValue(node.metadata.labels, key) ?? ""),
       ),
     );
   if (!allowed) return unavailable.none;

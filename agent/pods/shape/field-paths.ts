@@ -12,6 +12,7 @@ import type {
   ResourceFieldSelector,
 } from "../../../api/types/core-v1.ts";
 import { findContainer } from "./pod-shape.ts";
+import { ownValue } from "../../../api/objects/own-value.ts";
 
 export interface NodeResources {
   cpuMillis: number;
@@ -27,8 +28,8 @@ export function podFieldValue(
   const subscript = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path);
   if (subscript) {
     const [, field = "", key = ""] = subscript;
-    const map = pod.metadata[field as "labels" | "annotations"] ?? {};
-    return Object.hasOwn(map, key) ? map[key]! : "";
+    const map = pod.metadata[field as "labels" | "annotations"];
+    return ownValue(map, key) ?? "";
   }
   switch (path) {
     case "metadata.name":

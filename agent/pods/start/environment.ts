@@ -13,6 +13,7 @@ import {
   resourceFieldValue,
   type NodeResources,
 } from "../shape/field-paths.ts";
+import { ownValue } from "../../../api/objects/own-value.ts";
 
 export interface EnvironmentSource {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
@@ -92,7 +93,7 @@ export async function containerEnvironment(
       const { name = "", key, optional } = from.configMapKeyRef;
       const found = await source.configMap(namespace, name);
       if (!found && !optional) throw new Error(`configmap "${name}" not found`);
-      value = found?.data?.[key];
+      value = ownValue(found?.data, key);
       if (found && value === undefined && !optional)
         throw new Error(
           `couldn't find key ${key} in ConfigMap ${namespace}/${name}`,
@@ -101,7 +102,7 @@ export async function containerEnvironment(
       const { name = "", key, optional } = from.secretKeyRef;
       const found = await source.secret(namespace, name);
       if (!found && !optional) throw new Error(`secret "${name}" not found`);
-      const encoded = found?.data?.[key];
+      const encoded = ownValue(found?.data, key);
       value =
         encoded === undefined
           ? undefined

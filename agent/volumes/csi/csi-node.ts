@@ -13,6 +13,7 @@ import type { CSINode, CSINodeDriver } from "../../../api/types/storage-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { csiNodes, nodes } from "../../../client/resources.ts";
 import type { NodeInfoAnswer } from "./csi-protocol.ts";
+import { ownValue } from "../../../api/objects/own-value.ts";
 
 const nodeIdAnnotation = "csi.volume.kubernetes.io/nodeid";
 const attempts = 5;
@@ -136,7 +137,7 @@ export class CsiNodeObject {
     const { client, nodeName } = this.#options;
     const { metadata } = await client.resource(nodes).get(nodeName);
     for (const [key, value] of Object.entries(segments)) {
-      const known = labelOf(metadata, key);
+      const known = ownValue(metadata.labels, key);
       if (known !== undefined && known !== value)
         throw new Error(
           `detected topology value collision: driver reported "${key}":"${value}" but existing label is "${key}":"${known}"`,
@@ -148,7 +149,7 @@ export class CsiNodeObject {
     const text = Object.keys(ids).length > 0 ? JSON.stringify(ids) : null;
     const known = metadata.annotations?.[nodeIdAnnotation] ?? null;
     const isLabelled = Object.keys(segments).every(
-      (key) => labelOf(metadata, key) !== undefined,
+      (key) => ownValue(metadata.labels, key) !== undefined,
     );
     if (text === known && isLabelled) return;
     await client.resource(nodes).patch(nodeName, undefined, {
@@ -161,14 +162,6 @@ export class CsiNodeObject {
       },
     });
   }
-}
-
-/** Drivers may name a label `constructor`. */
-function labelOf(
-  { labels = {} }: Node["metadata"],
-  key: string,
-): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 function nodeIds({ metadata }: Pick<Node, "metadata">): Record<string, string> {
