@@ -70,12 +70,13 @@ export interface PrivateRuntime {
 export async function startDaemon(
   kind: RuntimeKind,
   directory: string,
+  registryDirectories?: readonly string[],
 ): Promise<PrivateDaemon> {
   if (kind === "containerd") {
     const containerd = await startPrivateContainerd({
       directory,
       logger: pino({ level: "silent" }),
-      registryDirectories: [path.join(directory, "registries")],
+      ...(registryDirectories ? { registryDirectories } : {}),
       startTimeoutMs: 60_000,
     });
     return {
@@ -98,17 +99,21 @@ export async function startDaemon(
   };
 }
 
-/** With the busybox image imported and the pod network up. */
+/** With the busybox image imported and the pod network up. `registryDirectories`: of containerd. */
 export async function startPrivateRuntime(
-  options: { image?: boolean; kind?: RuntimeKind } = {},
+  options: {
+    image?: boolean;
+    kind?: RuntimeKind;
+    registryDirectories?: readonly string[];
+  } = {},
 ): Promise<PrivateRuntime> {
-  const { kind = "containerd" } = options;
+  const { kind = "containerd", registryDirectories } = options;
   const directory = makeTempDirectory("orbit-test-cri-");
   const cgroupParent = `/orbit-test-${randomBytes(6).toString("hex")}`;
   announce("cgroup", cgroupParent);
   const logger = pino({ level: "silent" });
   const root = path.join(directory, kind);
-  let daemon = await startDaemon(kind, root);
+  let daemon = await startDaemon(kind, root, registryDirectories);
   const name = `orbit-test-${randomBytes(3).toString("hex")}`;
   const newRuntime = (): Promise<Runtime> =>
     openRuntime({
@@ -147,7 +152,7 @@ export async function startPrivateRuntime(
     },
     async restart() {
       await daemon.stop();
-      daemon = await startDaemon(kind, root);
+      daemon = await startDaemon(kind, root, registryDirectories);
       // The connection comes back by itself a moment later.
       await eventually(() => runtime.version(), { what: "the runtime" });
     },

@@ -10,12 +10,19 @@ import {
   startPrivateRuntime,
   type PrivateRuntime,
 } from "../../support/private-runtime.ts";
+import { useTempDirectories } from "../../support/temp-directory.ts";
 
+const directories = useTempDirectories();
+let registries: string;
 let part: PrivateRuntime;
 let registry: ImageRegistry;
 
 beforeAll(async () => {
-  part = await startPrivateRuntime({ image: false });
+  registries = directories();
+  part = await startPrivateRuntime({
+    image: false,
+    registryDirectories: [registries],
+  });
   const directory = path.join(part.directory, "registry");
   fs.mkdirSync(directory);
   registry = await startImageRegistry(directory);
@@ -31,10 +38,7 @@ test("a mirror is asked in place of its registry", async () => {
   await expect(part.runtime.pullImage(image)).rejects.toThrow(
     "registry.invalid",
   );
-  const place = path.join(
-    part.directory,
-    ...["containerd", "registries", "registry.invalid"],
-  );
+  const place = path.join(registries, "registry.invalid");
   fs.mkdirSync(place, { recursive: true });
   fs.writeFileSync(
     path.join(place, "hosts.toml"),
