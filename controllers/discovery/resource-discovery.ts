@@ -1,6 +1,6 @@
-// Which resources a server has, by its discovery documents: the preferred version of each, with its verbs. The answer is
-// kept until invalidate() or for half a minute. A group that can't be read (an aggregated API that is down) is reported,
-// and does not hide the others.
+// Which resources a server has, by its discovery documents: each once, in its group's preferred version or else in the
+// first that has it, with its verbs. The answer is kept until invalidate() or for half a minute. A group version that
+// can't be read (an aggregated API that is down) is reported, and does not hide the others.
 import type { Clock } from "../../api/clock.ts";
 import { parseApiVersion } from "../../api/object.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
@@ -20,6 +20,11 @@ interface ApiResource {
   kind: string;
   namespaced: boolean;
   verbs?: string[];
+}
+
+interface ApiGroup {
+  versions?: { groupVersion: string }[];
+  preferredVersion?: { groupVersion: string };
 }
 
 const keepMs = 30_000;
@@ -80,19 +85,11 @@ export class Discovery {
   }
 
   async #read(): Promise<Discovered> {
-    const groups = await this.client.raw("GET", "/apis");
-    const list = groups.body as {
-      groups: { preferredVersion?: { groupVersion: string } }[];
-    };
-    const versions = [
-      "v1",
-      ...list.groups.flatMap((group) =>
-        group.preferredVersion ? [group.preferredVersion.groupVersion] : [],
-      ),
-    ];
+    const { body } = await this.client.raw("GET", "/apis");
+    const { groups } = body as { groups: ApiGroup[] };
     const failures: string[] = [];
-    const resources = await Promise.all(
-      versions.map(async (apiVersion) => {
+    const found = await Promise.all(
+      ["v1", ...groups.flatMap(versionsOf)].map(async (apiVersion) => {
         try {
           return await this.#readVersion(apiVersion);
         } catch {
@@ -103,7 +100,12 @@ export class Discovery {
         }
       }),
     );
-    return { resources: resources.flat(), failures };
+    const resources = new Map<string, DiscoveredResource>();
+    for (const each of found.flat()) {
+      const key = `${each.group}/${each.resource}`;
+      if (!resources.has(key)) resources.set(key, each);
+    }
+    return { resources: [...resources.values()], failures };
   }
 
   async #readVersion(apiVersion: string): Promise<DiscoveredResource[]> {
@@ -124,4 +126,10 @@ export class Discovery {
       verbs,
     }));
   }
+}
+
+/** The preferred one first. */
+function versionsOf({ versions = [], preferredVersion }: ApiGroup): string[] {
+  const all = [...(preferredVersion ? [preferredVersion] : []), ...versions];
+  return [...new Set(all.map(({ groupVersion }) => groupVersion))];
 }

@@ -66,3 +66,33 @@ test("a group version with more resources than can be followed is not used", asy
     "flood.test/v1: stale GroupVersion discovery: flood.test/v1",
   ]);
 });
+
+test("a resource that only another version than the preferred one has is found, each once", async () => {
+  const named = (...names: string[]): object[] =>
+    names.map((name) => ({
+      ...{ name, kind: name.toUpperCase(), namespaced: true },
+      verbs: ["delete", "list", "watch"],
+    }));
+  const v1 = { groupVersion: "shop.test/v1" };
+  const v1alpha1 = { groupVersion: "shop.test/v1alpha1" };
+  const bodies: Record<string, object> = {
+    "/apis": {
+      groups: [{ versions: [v1alpha1, v1], preferredVersion: v1 }],
+    },
+    "/api/v1": { resources: [] },
+    "/apis/shop.test/v1": { resources: named("orders") },
+    "/apis/shop.test/v1alpha1": { resources: named("orders", "carts") },
+  };
+  const client = {
+    raw: (_: string, path: string) => Promise.resolve({ body: bodies[path] }),
+  } as unknown as Client;
+  const discovery = new Discovery(client, new FakeClock());
+  const { resources } = await discovery.resources();
+  expect(resources.map((each) => `${each.resource}.${each.version}`)).toEqual([
+    "orders.v1",
+    "carts.v1alpha1",
+  ]);
+  expect(await discovery.resourceOf("shop.test/v1alpha1", "CARTS")).toEqual(
+    resources[1],
+  );
+});
