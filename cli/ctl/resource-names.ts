@@ -54,14 +54,20 @@ export class ResourceNames {
     if (!this.http) return [];
     const http = this.http;
     const { groups } = await http.json<{
-      groups: { preferredVersion: { groupVersion: string } }[];
+      groups: {
+        preferredVersion: { groupVersion: string };
+        versions?: { groupVersion: string }[];
+      }[];
     }>({ path: "/apis" });
-    const groupVersions = [
+    // The preferred version first; others for what it does not have.
+    const groupVersions = new Set([
       "v1",
-      ...groups.map((group) => group.preferredVersion.groupVersion),
-    ];
+      ...groups.flatMap(({ preferredVersion, versions = [] }) =>
+        [preferredVersion, ...versions].map(({ groupVersion }) => groupVersion),
+      ),
+    ]);
     const lists = await Promise.all(
-      groupVersions.map(async (groupVersion) => {
+      [...groupVersions].map(async (groupVersion) => {
         const path =
           groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
         const { resources } = await http
@@ -89,7 +95,12 @@ export class ResourceNames {
           }));
       }),
     );
-    return lists.flat();
+    const first = new Map<string, ResourceType>();
+    for (const each of lists.flat()) {
+      const key = `${each.group}/${each.resource}`;
+      if (!first.has(key)) first.set(key, each);
+    }
+    return [...first.values()];
   }
 
   /** A type by a word: plural, singular, short name or kind, each with an optional .group or .version.group. */
