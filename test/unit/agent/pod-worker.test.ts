@@ -107,6 +107,9 @@ test("a pod's ids of its user namespace are free once nothing of it runs, before
   expect(released).toEqual(["u, running: 0"]);
 });
 
+const isReported = ({ statuses }: Stage, phase: string): boolean =>
+  statuses.get("u")?.phase === phase;
+
 test("what a pod that ends by itself had of the node is free before its phase says that it is over, not while it runs", async () => {
   const released: string[] = [];
   const on = await stage({
@@ -120,12 +123,10 @@ test("what a pod that ends by itself had of the node is free before its phase sa
   ];
   on.workers.set(pod({ restartPolicy: "Never", initContainers }));
   await on.until("both run", () => on.running().length === 2);
+  await on.until("that is reported", () => isReported(on, "Running"));
   expect(released).toEqual([]);
   on.node.exit(on.node.running().find(({ name }) => name === "app")!.id, 0);
-  await on.until(
-    "it is over",
-    () => on.statuses.get("u")?.phase === "Succeeded",
-  );
+  await on.until("it is over", () => isReported(on, "Succeeded"));
   expect(released[0]).toBe("running: 0, Running");
   expect(released.filter((each) => !each.startsWith("running: 0"))).toEqual([]);
 });
@@ -136,12 +137,9 @@ test("a pod without sidecars gives back what it had before the first report that
     onReleased: (uid) => phases.push(on.statuses.get(uid)?.phase),
   });
   on.workers.set(pod({ restartPolicy: "Never" }));
-  await on.until("the app runs", () => on.running().length === 1);
+  await on.until("the app runs", () => isReported(on, "Running"));
   on.node.exit(on.node.running()[0]!.id, 0);
-  await on.until(
-    "it is over",
-    () => on.statuses.get("u")?.phase === "Succeeded",
-  );
+  await on.until("it is over", () => isReported(on, "Succeeded"));
   expect(phases[0]).toBe("Running");
 });
 
