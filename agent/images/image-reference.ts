@@ -29,8 +29,7 @@ export function normalizeReference(reference: string): string {
   const name = colon < 0 ? named : named.slice(0, colon);
   const slash = name.indexOf("/");
   const first = slash < 0 ? "" : name.slice(0, slash);
-  const hasDomain =
-    /[.:]/.test(first) || first === "localhost" || /[A-Z]/.test(first);
+  const hasDomain = namesDomain(first);
   const path = hasDomain ? name.slice(slash + 1) : name;
   if (/[A-Z]/.test(path))
     throw new Error(
@@ -51,6 +50,10 @@ export function normalizeReference(reference: string): string {
   if (digest !== undefined) checkDigest(digest);
   return (tag ?? digest) ? reference : `${reference}:latest`;
 }
+
+/** Of what comes before the first slash. */
+export const namesDomain = (first: string): boolean =>
+  first === "localhost" || /[.:A-Z]/.test(first);
 
 const isPath = (text: string): boolean =>
   text.split("/").every((part) => pathComponent.test(part));

@@ -1,6 +1,7 @@
 // Which entry of a docker configuration serves an image: the names of registries as docker writes them, with wildcards in
 // the labels of host names (`*.dkr.ecr.*.amazonaws.com`), ports and path prefixes (the reference's pkg/credentialprovider).
 import { matchesGlob } from "../../api/patterns/glob.ts";
+import { namesDomain } from "./image-reference.ts";
 
 const hubHost = "index.docker.io";
 
@@ -20,7 +21,7 @@ export function repositoryName(image: string): string {
   const slash = name.indexOf("/");
   const first = slash < 0 ? "" : name.slice(0, slash);
   if (first === hubHost) return `docker.io/${name.slice(slash + 1)}`;
-  if (first === "localhost" || /[.:A-Z]/.test(first)) return name;
+  if (namesDomain(first)) return name;
   return `docker.io/${slash < 0 ? `library/${name}` : name}`;
 }
 

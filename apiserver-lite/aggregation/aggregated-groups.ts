@@ -63,7 +63,7 @@ export class AggregatedGroups implements ServedGroups {
       this.sources.state.list(registrationGroup, resource),
     ).map(registrationOf);
     const names = new Set(registered.map(({ name }) => name));
-    // A kind that is registered without a definition has none.
+    // A group that is registered without a definition has no APIService.
     const unregistered = this.#own().filter(
       ({ group, version, custom }) =>
         (custom || group === registrationGroup) &&
