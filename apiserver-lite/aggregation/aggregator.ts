@@ -108,6 +108,7 @@ export class Aggregator {
     });
     this.#tunnels = new Tunnels(options.maxBytesPerSecond);
     this.#proxy = new ExtensionProxy({
+      clock,
       tracer: parts.tracer,
       tunnels: this.#tunnels,
       withUid,

@@ -9,6 +9,7 @@ import type {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Clock } from "../../api/clock.ts";
 import type { Tracer } from "../../api/tracing/tracer.ts";
 import type { Place } from "./extension-server.ts";
 import type { HttpRequest } from "../serving/http-request.ts";
@@ -24,6 +25,7 @@ import { identityHeaders } from "./identity-headers.ts";
 import { reachError } from "./reach-error.ts";
 
 interface ExtensionProxyOptions {
+  readonly clock: Clock;
   readonly tunnels: Tunnels;
   /** Say the UID of who asks too. */
   readonly withUid: boolean;
@@ -39,7 +41,7 @@ interface Target {
   readonly place: Place;
 }
 
-/** Lists of a version's resources are asked for by many and made quickly. */
+/** For the whole answer: lists of a version's resources are asked for by many and made quickly. */
 const discoveryMs = 5_000;
 const redirectText =
   "the backend attempted to redirect this request, which is not permitted";
@@ -74,17 +76,15 @@ export class ExtensionProxy {
     const gone = (): void => abort.abort();
     signal.addEventListener("abort", gone, { once: true });
     const timer = isDiscovery(request)
-      ? setTimeout(
-          () => abort.abort(new Error("context deadline exceeded")),
-          discoveryMs,
+      ? this.options.clock.after(discoveryMs, () =>
+          abort.abort(new Error("context deadline exceeded")),
         )
       : undefined;
     try {
       const answer = await this.#send(request, target, abort.signal, true);
-      clearTimeout(timer);
       await this.#pass(request, answer);
     } finally {
-      clearTimeout(timer);
+      timer?.cancel();
       signal.removeEventListener("abort", gone);
     }
   }

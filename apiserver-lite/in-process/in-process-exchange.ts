@@ -1,4 +1,5 @@
-// Transport.raw in process: a request through the same filters, without a socket, as a given user.
+// Transport.raw in process: a request through the same filters, without a socket, as a given user. The answer is read
+// whole and bounded: an aggregated server may answer the request, and break its answer off or never end it.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { PassThrough, type Readable, Writable } from "node:stream";
 import type { UserInfo } from "../../api/contracts.ts";
@@ -6,6 +7,12 @@ import { statusError } from "../../client/content/status-error.ts";
 import { TransportError } from "../../client/transport.ts";
 import type { Exchange, FrameStream, Peer } from "../../http-kit/exchange.ts";
 import type { Front } from "../front/front.ts";
+
+/** Of documents, metrics and single objects. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+const tooLong = `the answer has more than ${maxAnswerBytes} bytes`;
+const cutOff = "the answer was cut off";
 
 interface RawAnswer {
   status: number;
@@ -28,6 +35,7 @@ class InProcessExchange implements Exchange {
   sentBytes = 0;
   closed = false;
   readonly #chunks: Buffer[] = [];
+  #bytes = 0;
   readonly #closing: (() => void)[] = [];
   #resolve!: (answer: RawAnswer) => void;
   #reject!: (error: Error) => void;
@@ -70,6 +78,11 @@ class InProcessExchange implements Exchange {
     this.started = true;
     return new Writable({
       write: (chunk: Buffer, _encoding, done) => {
+        this.#bytes += chunk.length;
+        if (this.#bytes > maxAnswerBytes) {
+          this.#fail(tooLong);
+          return done(new Error(tooLong));
+        }
         // The buffer may be used again.
         this.#chunks.push(Buffer.from(chunk));
         done();
@@ -77,6 +90,10 @@ class InProcessExchange implements Exchange {
       final: (done) => {
         this.#finish();
         done();
+      },
+      destroy: (_error, done) => {
+        this.#fail(cutOff);
+        done(null);
       },
     });
   }
@@ -95,8 +112,14 @@ class InProcessExchange implements Exchange {
   }
 
   destroy(): void {
+    this.#fail(cutOff);
+  }
+
+  /** An answer that has ended stays. */
+  #fail(message: string): void {
     if (this.closed) return;
-    this.#reject(new TransportError("the answer was cut off"));
+    this.#chunks.length = 0;
+    this.#reject(new TransportError(message));
     this.#close();
   }
 
@@ -123,7 +146,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Rejects with an ApiError on a status of 400 and above. */
+/** Rejects with an ApiError on a status of 400 and above, with a TransportError for an answer that is too long or broken off. */
 export function rawInProcess(
   front: Front,
   user: UserInfo,

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { RequestAuthenticator } from "../../../http-kit/authentication/authenticator.ts";
 import { eventually } from "../../support/eventually.ts";
 import type {
@@ -47,8 +48,25 @@ const authenticator: RequestAuthenticator = {
   },
 };
 
+/** What is to happen when the time for a discovery document is over. */
+const overdue = new Set<() => void>();
+const clock: Clock = {
+  ...systemClock,
+  after(delayMs, callback) {
+    if (delayMs !== 5000) return systemClock.after(delayMs, callback);
+    overdue.add(callback);
+    return { cancel: () => void overdue.delete(callback) };
+  },
+};
+/** A document that a part of this process asks for. */
+const partAsks = (path: string): Promise<unknown> =>
+  server.server
+    .transport({ name: "part", groups: ["system:masters"], extra: {} })
+    .raw("GET", path);
+
 beforeAll(async () => {
   server = await startAggregator({
+    clock,
     parts: () => ({ authenticators: [authenticator] }),
     aggregation: {
       identityFields: { names: ["x-test-user"], prefixes: ["x-test-extra-"] },
@@ -267,6 +285,48 @@ test("an answer that breaks off does not look whole", async () => {
     return true;
   };
   await expect(server.call("GET", flunders)).rejects.toThrow();
+});
+
+test("a part of this process hears of an answer that breaks off", async () => {
+  extension.answer = (_, response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("half");
+    setImmediate(() => response.destroy());
+    return true;
+  };
+  await expect(partAsks(flunders)).rejects.toThrow("the answer was cut off");
+});
+
+test("a part of this process reads no answer without end", async () => {
+  let ended = false;
+  extension.answer = (_, response) => {
+    response.writeHead(200);
+    const block = Buffer.alloc(1 << 20, " ");
+    const more = (): void => {
+      while (response.write(block));
+    };
+    response.on("drain", more).once("close", () => (ended = true));
+    more();
+    return true;
+  };
+  await expect(partAsks(flunders)).rejects.toThrow(
+    "the answer has more than 16777216 bytes",
+  );
+  await eventually(() => ended);
+});
+
+test("a list of resources that never ends is cut off", async () => {
+  extension.answer = (_, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.write("{");
+    return true;
+  };
+  const asking = expect(partAsks(`/apis/${group}/v1`)).rejects.toThrow();
+  await eventually(() => overdue.size > 0);
+  await eventually(() => asked().length > 0);
+  for (const end of overdue) end();
+  await asking;
+  await eventually(() => overdue.size === 0);
 });
 
 test("a kept connection that was closed is no failure", async () => {
