@@ -3,7 +3,7 @@ import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pino from "pino";
 import {
@@ -228,6 +228,42 @@ test("a stream whose body and answer go through pipes is not taken for a leak", 
   expect((await text).join("")).toBe("question");
   client.destroy();
 });
+
+test.each(["while much is sent", "while nothing is sent"])(
+  "an answer over HTTP/2 that is cut off %s does not look whole",
+  async (when) => {
+    const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
+      ca: ca.certificate,
+    });
+    const stream = client.request({ ":path": "/held" });
+    const failed = once(stream, "end").catch(
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+    await eventually(() => held.length === 1);
+    const sink = held[0]!.open(200, {});
+    const block = Buffer.alloc(65536);
+    const source = new Readable({
+      read() {
+        if (when === "while much is sent") this.push(block);
+      },
+    });
+    const sent = pipeline(source, sink).catch(() => "failed");
+    let received = 0;
+    stream.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > 1 << 20) held[0]!.destroy();
+    });
+    if (when === "while nothing is sent") held[0]!.destroy();
+    expect(await failed).toBe("ERR_HTTP2_STREAM_ERROR");
+    expect(await sent).toBe("failed");
+    const next = client.request({ ":path": "/next" });
+    const [headers] = (await once(next, "response")) as [
+      http2.IncomingHttpHeaders,
+    ];
+    expect(headers["x-path"]).toBe("/next");
+    client.destroy();
+  },
+);
 
 test("CONNECT over HTTP/2 names no path", async () => {
   const client = http2.connect(`https://127.0.0.1:${listener.port}`, {
