@@ -7,7 +7,7 @@ import type { FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import type { LogOptions } from "./container-logs.ts";
-import { isDockerEntry, parseLogLine } from "./log-line.ts";
+import { isDockerEntry, parseLogLine, shownTimestamp } from "./log-line.ts";
 import { inodeOf, openLogSource, type LogSource } from "./regular-file.ts";
 
 export interface LogReaderOptions extends LogOptions, LogSource {}
@@ -70,7 +70,7 @@ function formatter(
     within[parsed.stream] = parsed.partial;
     const parts: Buffer[] = [];
     if (options.timestamps && begins)
-      parts.push(Buffer.from(`${parsed.timestamp} `));
+      parts.push(Buffer.from(`${shownTimestamp(parsed.timestamp)} `));
     parts.push(parsed.text);
     if (!parsed.partial) parts.push(Buffer.from("\n"));
     return Buffer.concat(parts);

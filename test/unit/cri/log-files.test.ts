@@ -41,18 +41,41 @@ async function read(
 }
 
 test("lines are parsed, others refused", () => {
-  expect(parseLogLine(Buffer.from("t stdout P a b"))).toMatchObject({
-    timestamp: "t",
+  const stamp = "2026-01-01T00:00:00.5Z";
+  expect(parseLogLine(Buffer.from(`${stamp} stdout P a b`))).toMatchObject({
+    timestamp: stamp,
     stream: "stdout",
     partial: true,
     text: Buffer.from("a b"),
   });
-  expect(parseLogLine(Buffer.from("t stderr F "))).toMatchObject({
+  expect(parseLogLine(Buffer.from(`${stamp} stderr F `))).toMatchObject({
     partial: false,
     text: Buffer.alloc(0),
   });
-  for (const bad of ["", "x", "t stdout", "t other F x"])
+  for (const bad of [
+    "",
+    "x",
+    `${stamp} stdout`,
+    `${stamp} stdout F`,
+    `${stamp} other F x`,
+    "the stdout F x",
+    "2026-01-01 stdout F x",
+  ])
     expect(parseLogLine(Buffer.from(bad))).toBeUndefined();
+});
+
+test("timestamps are shown with nine digits, as runtimes leave out zeros", async () => {
+  const file = await logFile(
+    [
+      "2026-01-01T00:00:00.12Z stdout F a",
+      "2026-01-01T00:00:01+00:00 stdout F b",
+      "2026-01-01T00:00:01.123456789+02:00 stderr F c",
+      "",
+    ].join("\n"),
+  );
+  expect(await read(file, { timestamps: true })).toBe(
+    "2026-01-01T00:00:00.120000000Z a\n2026-01-01T00:00:01.000000000Z b\n2026-01-01T00:00:01.123456789+02:00 c\n",
+  );
 });
 
 test.each([1, undefined])(
