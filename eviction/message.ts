@@ -1,5 +1,9 @@
 // Why a pod is ended for the node's sake, with the reference's texts and annotations.
-import { parseQuantity, quantityValue } from "../api/quantity.ts";
+import {
+  canonicalQuantity,
+  parseQuantity,
+  quantityValue,
+} from "../api/quantity.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import { formatBinary } from "./format.ts";
 import { containerStorage, type PodUsage } from "./pod-usage.ts";
@@ -31,9 +35,10 @@ export function evictionMessage(
   const inBytes = starved === "memory" || starved === "ephemeral-storage";
   const shown = (amount: number): string =>
     inBytes ? formatBinary(amount) : String(Math.round(amount));
+  const { amount } = threshold;
   const found = signals.get(threshold.signal);
   const met = found
-    ? `Threshold quantity: ${shown(amountOf(threshold.amount, found.capacity))}, available: ${shown(found.available)}. `
+    ? `Threshold quantity: ${amount.kind === "absolute" ? amount.text : shown(amountOf(amount, found.capacity))}, available: ${shown(found.available)}. `
     : "";
   const above = inBytes ? containersAbove(pod, usage, starved) : [];
   return {
@@ -64,15 +69,13 @@ function containersAbove(
       starved === "memory"
         ? container.memoryBytes
         : containerStorage(container);
-    const request = quantityValue(
-      parseQuantity(spec.resources?.requests?.[starved] ?? "0"),
-    );
-    return used > request
+    const request = spec.resources?.requests?.[starved] ?? "0";
+    return used > quantityValue(parseQuantity(request))
       ? [
           {
             name: container.name,
             used: formatBinary(used),
-            request: formatBinary(request),
+            request: canonicalQuantity(request),
           },
         ]
       : [];

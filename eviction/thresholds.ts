@@ -1,12 +1,17 @@
 // The eviction thresholds of the configuration: hard ones, soft ones with a grace period, and how much more than the
 // threshold an eviction has to give back. Texts of problems are the reference's. Pure.
 import { parseDurationMs } from "../api/duration.ts";
-import { parseQuantity, quantityValue } from "../api/quantity.ts";
+import {
+  canonicalQuantity,
+  parseQuantity,
+  quantityValue,
+} from "../api/quantity.ts";
+import { trimEnd } from "../api/trim.ts";
 import { isSignalName, type SignalName, type Signals } from "./signals.ts";
 
-/** Bytes or a count, or a share (0 to 1) of the capacity. */
+/** Bytes or a count, as it was given too, or a share (0 to 1) of the capacity. */
 type Amount =
-  | { readonly kind: "absolute"; readonly value: number }
+  | { readonly kind: "absolute"; readonly value: number; readonly text: string }
   | { readonly kind: "share"; readonly value: number };
 
 export interface Threshold {
@@ -63,28 +68,33 @@ function statements(
 ): [SignalName, Amount][] {
   return bySignal(map).flatMap(([signal, text]): [SignalName, Amount][] => {
     if (text === "0%" || text === "100%") return [];
-    const amount = parseAmount(
-      text,
-      (problem) =>
-        new Error(
-          `eviction percentage threshold ${signal} must be ${problem}: ${text}`,
-        ),
-    );
-    if (amount.value <= 0 && amount.kind === "absolute")
-      throw new Error(`eviction threshold ${signal} must be positive: ${text}`);
+    const amount = parseAmount(signal, text);
+    const { kind, value } = amount;
+    const outside = (bound: string): Error =>
+      new Error(
+        `eviction percentage threshold ${signal} must be ${bound}: ${text}`,
+      );
+    if (kind === "share" && value < 0) throw outside(">= 0%");
+    if (kind === "share" && value > 1) throw outside("<= 100%");
+    if (kind === "absolute" && value <= 0)
+      throw new Error(
+        `eviction threshold ${signal} must be positive: ${canonicalQuantity(text)}`,
+      );
     return [[signal, amount]];
   });
 }
 
+/** More than the whole may be asked for: that threshold is never resolved. */
 function minimumReclaims(
   map: Readonly<Record<string, string>>,
 ): Map<SignalName, Amount> {
   return new Map(
     bySignal(map).map(([signal, text]) => {
-      const amount = parseAmount(
-        text,
-        () => new Error(`invalid percentage value ${text} of ${signal}`),
-      );
+      const amount = parseAmount(signal, text);
+      if (amount.kind === "share" && amount.value <= 0)
+        throw new Error(
+          `eviction percentage minimum reclaim ${signal} must be positive: ${text}`,
+        );
       if (amount.value < 0)
         throw new Error(
           `negative eviction minimum reclaim specified for ${signal}`,
@@ -102,7 +112,7 @@ function gracePeriods(
       const graceMs = parseDurationMs(text);
       if (graceMs < 0)
         throw new Error(
-          `invalid eviction grace period specified: ${signal}, must be a positive value`,
+          `invalid eviction grace period specified: ${text}, must be a positive value`,
         );
       return [signal, graceMs];
     }),
@@ -127,21 +137,29 @@ function bySignal(
   });
 }
 
-function parseAmount(
-  text: string,
-  outside: (problem: string) => Error,
-): Amount {
+const decimal = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
+
+/** Shares have the precision of the reference, which decides a crossing and is seen in the messages of evictions. */
+function parseAmount(signal: SignalName, text: string): Amount {
   if (!text.endsWith("%"))
-    return { kind: "absolute", value: quantityValue(parseQuantity(text)) };
-  const value = Number(text.slice(0, -1)) / 100;
-  if (Number.isNaN(value)) throw outside("a number");
-  if (value < 0) throw outside(">= 0%");
-  if (value > 1) throw outside("<= 100%");
-  return { kind: "share", value };
+    return {
+      kind: "absolute",
+      value: quantityValue(parseQuantity(text)),
+      text: canonicalQuantity(text),
+    };
+  const number = trimEnd(text, "%");
+  if (!decimal.test(number))
+    throw new Error(`invalid percentage value ${text} of ${signal}`);
+  return {
+    kind: "share",
+    value: Math.fround(Math.fround(Number(number)) / 100),
+  };
 }
 
 export function amountOf(amount: Amount, capacity: number): number {
-  return amount.kind === "share" ? amount.value * capacity : amount.value;
+  return amount.kind === "share"
+    ? Math.trunc(amount.value * capacity)
+    : amount.value;
 }
 
 /** The thresholds below which their signals are; with `resolved` those that have not given back their minimum yet. */

@@ -86,6 +86,23 @@ test.each<[string, Partial<ThresholdSettings>, string]>([
     { softGracePeriod: { "memory.available": "soon" } },
     "soon",
   ],
+  [
+    "a negative grace period",
+    { softGracePeriod: { "memory.available": "-1s" } },
+    "invalid eviction grace period specified: -1s, must be a positive value",
+  ],
+  [
+    "a share of nothing to give back",
+    { minimumReclaim: { "memory.available": "0%" } },
+    "eviction percentage minimum reclaim memory.available must be positive: 0%",
+  ],
+  ...["%", "0x10%", " 5%", "NaN%"].map(
+    (share): [string, Partial<ThresholdSettings>, string] => [
+      `a share of "${share}"`,
+      { hard: { "memory.available": share } },
+      `invalid percentage value ${share} of memory.available`,
+    ],
+  ),
 ])("%s is refused", (_what, given, problem) => {
   expect(() => parseThresholds(settings(given))).toThrow(problem);
 });
@@ -104,6 +121,19 @@ test("thresholds of the containers' file system are left to those it follows", (
   expect(
     parseThresholds(settings({ hard: { "containerfs.available": "5%" } })),
   ).toEqual([]);
+});
+
+test("more than the whole may have to be given back", () => {
+  const [threshold] = parseThresholds(
+    settings({
+      hard: { "memory.available": "10%%" },
+      minimumReclaim: { "memory.available": "150%" },
+    }),
+  );
+  expect(threshold!.minimumReclaim).toEqual({ kind: "share", value: 1.5 });
+  expect(
+    thresholdsMet([threshold!], signals({ "memory.available": 1000 }), true),
+  ).toEqual([threshold]);
 });
 
 test("pressure comes at once and goes after the transition period", () => {
