@@ -1,6 +1,7 @@
 // Which sysctls a pod may set: the safe ones, those the node's owner allows (names, or prefixes ending in `*`), and none
 // that would reach the host because the pod shares its network or its IPC.
 import type { Pod } from "../../api/types/core-v1.ts";
+import { sysctlName } from "../pods/shape/sysctl-name.ts";
 
 const safe = [
   "kernel.shm_rmid_forced",
@@ -18,7 +19,6 @@ const safe = [
 ];
 /** What the kernel keeps for each network or IPC namespace: these, and all below the trees. */
 const namespacedNames = new Set([
-  "fs.mqueue",
   "kernel.msg",
   "kernel.msgmax",
   "kernel.msgmnb",
@@ -29,19 +29,24 @@ const namespacedNames = new Set([
   "kernel.shmall",
   "kernel.shmmax",
   "kernel.shmmni",
-  "net",
 ]);
 const namespacedTrees = ["fs.mqueue.", "net."];
 
 const isSegment = (text: string): boolean =>
   /^[-_a-z0-9]+$/.test(text) && !/^[-_]|[-_]$/.test(text);
 
+/** It may be the beginning of a segment. */
+const lastOfPattern = /^(?:[a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/;
+
 /** Why a name or a prefix ending in `*` can't be allowed to pods. */
 export function sysctlPatternProblem(text: string): string | undefined {
   const where = "allowedUnsafeSysctls (--allowed-unsafe-sysctls)";
-  const name = text.replace(/[./]?\*$/, "").replaceAll("/", ".");
-  if (text.length > 253 || !name.split(".").every(isSegment))
+  const segments = text.split(/[./]/);
+  const last = segments.pop()!;
+  const isPattern = segments.every(isSegment) && lastOfPattern.test(last);
+  if (text.length > 253 || !isPattern)
     return `${where}: ${JSON.stringify(text)} must be the name of a sysctl of at most 253 characters, or a prefix of names ending in *`;
+  const name = sysctlName(text).replace(/\*$/, "");
   return namespacedNames.has(name) ||
     namespacedTrees.some((tree) => name.startsWith(tree))
     ? undefined
@@ -57,21 +62,21 @@ export function sysctlRefusal(
 ): { reason: string; message: string } | undefined {
   const allowed = [...safe, ...allowedUnsafe];
   for (const sysctl of spec.securityContext?.sysctls ?? []) {
-    // Both separators are allowed; with slashes a dot belongs to the name.
-    const name = sysctl.name.replaceAll("/", ".");
+    const name = sysctlName(sysctl.name);
     const forbid = (why: string): { reason: string; message: string } => ({
       reason: "SysctlForbidden",
-      message: `forbidden sysctl: ${JSON.stringify(sysctl.name)} ${why}`,
+      message: `forbidden sysctl: ${JSON.stringify(name)} ${why}`,
     });
     const matches = (pattern: string): boolean =>
       pattern.endsWith("*")
-        ? name.startsWith(pattern.slice(0, -1).replaceAll("/", "."))
-        : name === pattern.replaceAll("/", ".");
-    if (!allowed.some(matches)) return forbid("not allowlisted");
+        ? name.startsWith(pattern.slice(0, -1))
+        : name === pattern;
+    if (!allowed.map(sysctlName).some(matches))
+      return forbid("not allowlisted");
     if (spec.hostNetwork && name.startsWith("net."))
-      return forbid("not allowed with host net enabled");
+      return forbid("not allowed with host Net enabled");
     if (spec.hostIPC && ipcNames.some((prefix) => name.startsWith(prefix)))
-      return forbid("not allowed with host ipc enabled");
+      return forbid("not allowed with host IPC enabled");
   }
   return undefined;
 }

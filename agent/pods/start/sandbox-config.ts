@@ -3,6 +3,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import type { SandboxConfig } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podLogDirectory, podNames } from "../shape/pod-names.ts";
+import { sysctlName } from "../shape/sysctl-name.ts";
 import { cpuMillis, memoryBytes } from "../shape/pod-shape.ts";
 import { podSandboxAnnotations, podSandboxLabels } from "../shape/labels.ts";
 import {
@@ -58,7 +59,7 @@ export async function sandboxConfig(
     cgroupParent,
     sysctls: Object.fromEntries(
       (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [
-        name,
+        sysctlName(name),
         value,
       ]),
     ),
