@@ -67,7 +67,7 @@ function formatMap(map: Record<string, string> | undefined): string {
     .join("\n");
 }
 
-/** A limit that is not set is the node's allocatable amount. */
+/** A limit that is not set, or zero, is the node's allocatable amount. */
 export function resourceFieldValue(
   pod: Pod,
   own: Container | undefined,
@@ -81,33 +81,36 @@ export function resourceFieldValue(
     throw new Error(`container ${field.containerName ?? ""} not found`);
   const [bag, ...rest] = field.resource.split(".");
   const name = rest.join(".");
-  const limits = container.resources?.limits ?? {};
-  const values =
-    bag === "limits" ? limits : { ...limits, ...container.resources?.requests };
-  if (bag !== "limits" && bag !== "requests")
+  if ((bag !== "limits" && bag !== "requests") || !isFieldResource(name))
     throw new Error(`unsupported container resource : ${field.resource}`);
-  const divisorText =
-    field.divisor && field.divisor !== "0" ? field.divisor : "1";
-  const divisor = parseQuantity(divisorText);
-  const text = values[name];
-  if (name === "cpu") {
-    const millis =
-      text !== undefined
-        ? quantityMilliValue(parseQuantity(text))
-        : bag === "limits"
-          ? node.cpuMillis
-          : 0;
-    return String(Math.ceil(millis / quantityMilliValue(divisor)));
+  const limits = container.resources?.limits ?? {};
+  const text =
+    bag === "limits"
+      ? limits[name]
+      : { ...limits, ...container.resources?.requests }[name];
+  const divisor = parseQuantity(field.divisor ?? "1");
+  const amountOf = name === "cpu" ? quantityMilliValue : quantityValue;
+  const said = text === undefined ? 0 : amountOf(parseQuantity(text));
+  const value = said === 0 && bag === "limits" ? ofNode(name, node) : said;
+  return String(Math.ceil(value / (amountOf(divisor) || amountOf("1"))));
+}
+
+function isFieldResource(name: string): boolean {
+  return (
+    ["cpu", "memory", "ephemeral-storage"].includes(name) ||
+    name.startsWith("hugepages-")
+  );
+}
+
+function ofNode(name: string, node: NodeResources): number {
+  switch (name) {
+    case "cpu":
+      return node.cpuMillis;
+    case "memory":
+      return node.memoryBytes;
+    case "ephemeral-storage":
+      return node.ephemeralStorageBytes;
+    default:
+      return 0;
   }
-  const fallback =
-    bag !== "limits"
-      ? 0
-      : name === "memory"
-        ? node.memoryBytes
-        : name === "ephemeral-storage"
-          ? node.ephemeralStorageBytes
-          : 0;
-  const value =
-    text !== undefined ? quantityValue(parseQuantity(text)) : fallback;
-  return String(Math.ceil(value / quantityValue(divisor)));
 }
