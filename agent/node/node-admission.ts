@@ -273,8 +273,17 @@ function ofAnotherSystem({ metadata, spec }: Pod): Refusal | undefined {
   return undefined;
 }
 
+/** In the order in which what is missing is said: the first of it is the reason. */
+const askedFirst = ["cpu", "memory", "ephemeral-storage"];
+
 function requestsOf(pod: Pod): Resources {
-  return podRequests(pod.spec).set("pods", 1);
+  const requests = podRequests(pod.spec);
+  const ordered: Resources = new Map([["pods", 1]]);
+  for (const name of [...askedFirst, ...requests.keys()]) {
+    const amount = requests.get(name);
+    if (amount !== undefined) ordered.set(name, amount);
+  }
+  return ordered;
 }
 
 interface HostPort {

@@ -108,6 +108,20 @@ test("cpu is counted over all pods, and given back", () => {
   expect(admit(pod("1"))).toBeUndefined();
 });
 
+test("of several things that are missing the first is the reason, pods before cpu before memory", () => {
+  const { admit } = admission();
+  const much = (spec: Record<string, string>): Partial<PodSpec> => ({
+    containers: [{ name: "c", image: "i", resources: { requests: spec } }],
+  });
+  expect(admit(pod(undefined, much({ memory: "2Gi", cpu: "3" })))).toMatch(
+    /^OutOfcpu/,
+  );
+  for (let i = 0; i < 3; i++) expect(admit(pod(undefined))).toBeUndefined();
+  expect(admit(pod(undefined, much({ memory: "2Gi", cpu: "3" })))).toMatch(
+    /^OutOfpods/,
+  );
+});
+
 test("the number of pods", () => {
   const { admit } = admission();
   for (let i = 0; i < 3; i++) expect(admit(pod(undefined))).toBeUndefined();
