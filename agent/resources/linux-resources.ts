@@ -201,9 +201,19 @@ export function podResources({ spec }: Pod): PodResources {
   ): boolean => resourceAmount(name, resources?.limits?.[name] ?? "0") > 0;
   const isLimited = (name: string): boolean =>
     hasLimit(name, spec) ||
-    [...(spec.initContainers ?? []), ...spec.containers].every((container) =>
-      hasLimit(name, container),
-    );
+    (spec.containers.every((container) => hasLimit(name, container)) &&
+      initsAreLimited((container) => hasLimit(name, container)));
+  // What an init container may use is counted with the sidecars before it: their limit makes it limited, too.
+  const initsAreLimited = (
+    isLimitedItself: (container: Container) => boolean,
+  ): boolean => {
+    let afterLimited = false;
+    return (spec.initContainers ?? []).every((container) => {
+      const limited = afterLimited || isLimitedItself(container);
+      if (isSidecar(container)) afterLimited = limited;
+      return limited;
+    });
+  };
   return {
     cpuRequestMillis: requests.get("cpu") ?? 0,
     cpuLimitMillis: limits.get("cpu") ?? 0,

@@ -61,6 +61,22 @@ test("a pod's resources are the greater of its moments", () => {
   });
 });
 
+test.each([
+  [
+    "after a sidecar with a limit",
+    { resources: { limits: { memory: "1Gi" } }, sidecar: true },
+    true,
+  ],
+  ["after a sidecar without", { resources: {}, sidecar: true }, false],
+  ["after another one", { resources: { limits: { memory: "1Gi" } } }, false],
+])("an init container without a limit %s", (_where, before, limited) => {
+  const subject = pod(
+    [{ limits: { memory: "1Gi" } }],
+    [before, { resources: {} }],
+  );
+  expect(podResources(subject).memoryLimited).toBe(limited);
+});
+
 test("cgroup values", () => {
   expect([0, 1, 10, 1000, 1e9].map(cpuShares)).toEqual([
     2, 2, 10, 1024, 262_144,
