@@ -84,14 +84,11 @@ function fieldOf(document: unknown, name: string): unknown {
 function imageAuth(entry: DockerEntry): ImageAuth {
   const text = (value: unknown): string | undefined =>
     typeof value === "string" && value !== "" ? value : undefined;
-  const pair = text(entry.auth);
-  const colon = pair ? decode(pair).indexOf(":") : -1;
-  const username =
-    text(entry.username) ??
-    (colon < 0 ? undefined : decode(pair!).slice(0, colon));
-  const password =
-    text(entry.password) ??
-    (colon < 0 ? undefined : decode(pair!).slice(colon + 1));
+  // The pair counts where there is one, whatever is beside it, as at the reference.
+  const pair = decode(text(entry.auth) ?? "");
+  const colon = pair.indexOf(":");
+  const username = colon < 0 ? text(entry.username) : pair.slice(0, colon);
+  const password = colon < 0 ? text(entry.password) : pair.slice(colon + 1);
   const identityToken = text(entry.identitytoken);
   const registryToken = text(entry.registrytoken);
   return {

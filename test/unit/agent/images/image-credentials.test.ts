@@ -119,6 +119,19 @@ test("pull secrets come before the node's credentials, the more specific first",
   expect(reported).toEqual([]);
 });
 
+test("a pair counts before the user beside it", async () => {
+  const { users } = credentials({
+    both: secretOf({
+      "ghcr.io": { ...entry("pair"), username: "beside", password: "x" },
+    }),
+    plain: secretOf({ "ghcr.io": { username: "plain", password: "x" } }),
+  });
+  expect(await users("ghcr.io/app", "both", "plain")).toEqual([
+    "pair",
+    "plain",
+  ]);
+});
+
 test("credentials of Docker Hub serve its images, however they are named", async () => {
   const { users } = credentials({
     hub: secretOf({ "https://index.docker.io/v1/": entry("hub") }),
