@@ -10,11 +10,7 @@ import {
   type ContainerKind,
 } from "../shape/labels.ts";
 import { isSidecar } from "../shape/pod-shape.ts";
-import {
-  latestContainer,
-  readySandbox,
-  type RuntimePod,
-} from "../runtime/runtime-pods.ts";
+import { latestContainer, type RuntimePod } from "../runtime/runtime-pods.ts";
 
 type KillReason = "liveness" | "startup" | "changed" | "resize" | "sandbox";
 
@@ -83,13 +79,7 @@ export function computePodActions(inputs: ActionInputs): PodActions {
   if (!sandbox) {
     if (everythingEnded(pod, runtimePod))
       return { ...actions, killPod: true, finished: true };
-    if (
-      restartPolicy === "Never" &&
-      latest &&
-      runtimePod.containers.some(
-        (c) => containerRecord(c.annotations).kind === "app",
-      )
-    )
+    if (restartPolicy === "Never" && latest && hasRun(pod, runtimePod))
       return { ...actions, killPod: true, finished: true };
     actions.createSandbox = true;
     actions.killPod = runtimePod.sandboxes.length > 0;
@@ -105,8 +95,9 @@ function usableSandbox(
   pod: Pod,
   runtimePod: RuntimePod,
 ): SandboxStatus | undefined {
-  const sandbox = readySandbox(runtimePod);
-  if (!sandbox) return undefined;
+  // An older one that is ready, too, has another network than the pod's containers.
+  const [sandbox, ...older] = runtimePod.sandboxes;
+  if (!sandbox?.ready || older.some(({ ready }) => ready)) return undefined;
   return pod.spec.hostNetwork || sandbox.ips.length > 0 ? sandbox : undefined;
 }
 
@@ -129,10 +120,9 @@ function planStart(
   const initialized =
     sandbox !== undefined &&
     pod.spec.containers.some(({ name }) => current(name) !== undefined);
-  const done = pod.spec.containers.every((container) => {
-    const status =
-      current(container.name) ??
-      (sandbox ? undefined : latestContainer(runtimePod, container.name));
+  // Also one that ended for good in an older sandbox.
+  const done = pod.spec.containers.every(({ name }) => {
+    const status = current(name) ?? latestContainer(runtimePod, name);
     return status?.state === "exited" && !mayRestart(status);
   });
   if (done && (sandbox || pod.spec.containers.length > 0)) {
@@ -140,26 +130,32 @@ function planStart(
     actions.finished = true;
     return;
   }
+  planEphemeral(inputs, actions);
   const initContainers = pod.spec.initContainers ?? [];
-  // Those before the last one that was made have succeeded, also when the runtime has them no more.
+  // Those before the last one that was made have succeeded or started, also when the runtime has them no more.
   const lastMade = initContainers.findLastIndex(({ name }) => current(name));
   for (const [index, container] of initContainers.entries()) {
     const sidecar = isSidecar(container);
     const status = current(container.name);
+    const isPassed = initialized || index < lastMade;
     if (sidecar) {
-      if (
-        !planKeep(inputs, actions, container, "sidecar", status, true) &&
-        !initialized
-      )
-        return;
+      const runs = planKeep(
+        inputs,
+        actions,
+        container,
+        "sidecar",
+        status,
+        true,
+      );
+      if (isPassed) continue;
       const started =
-        status?.state === "running" &&
+        runs &&
         (!container.startupProbe ||
-          inputs.probes.startup(status.id) === "success");
-      if (!started && !initialized) return;
+          inputs.probes.startup(status!.id) === "success");
+      if (!started) return;
       continue;
     }
-    if (initialized || (!status && index < lastMade)) continue;
+    if (isPassed) continue;
     if (!status) {
       start(
         inputs,
@@ -171,7 +167,7 @@ function planStart(
       return;
     }
     if (status.state === "exited") {
-      if (status.exitCode === 0) continue;
+      if (!hasFailed(status)) continue;
       if (restartPolicy === "Never") {
         actions.finished = true;
         return;
@@ -202,8 +198,15 @@ function planStart(
       status ? mayRestart(status) : true,
     );
   }
+}
+
+/** They start whether the pod is initialized or not, and never again: also not in a new sandbox. */
+function planEphemeral(
+  { pod, runtimePod }: ActionInputs,
+  actions: PodActions,
+): void {
   for (const container of pod.spec.ephemeralContainers ?? [])
-    if (!current(container.name))
+    if (!latestContainer(runtimePod, container.name))
       actions.containersToStart.push({
         container: container as Container,
         kind: "ephemeral",
@@ -304,6 +307,26 @@ function start(
 function restarts(policy: string, status: ContainerStatus): boolean {
   return (
     policy === "Always" || (policy === "OnFailure" && status.exitCode !== 0)
+  );
+}
+
+/** One that lost a process to the kernel failed, whatever it exits with. */
+function hasFailed({ exitCode, reason }: ContainerStatus): boolean {
+  return exitCode !== 0 || reason === "OOMKilled";
+}
+
+/** Never to be run again: an app container was made, or an init container failed. */
+function hasRun({ spec }: Pod, runtimePod: RuntimePod): boolean {
+  return (
+    runtimePod.containers.some(
+      ({ annotations }) => containerRecord(annotations).kind === "app",
+    ) ||
+    (spec.initContainers ?? []).some((container) => {
+      const status = latestContainer(runtimePod, container.name);
+      return (
+        !isSidecar(container) && status?.state === "exited" && hasFailed(status)
+      );
+    })
   );
 }
 

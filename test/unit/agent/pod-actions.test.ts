@@ -283,6 +283,80 @@ test.each<
     { start: ["debug"] },
   ],
   [
+    "an ephemeral container of a pod that is not initialized",
+    testPod({
+      initContainers: [init("one")],
+      ephemeralContainers: [{ name: "debug", image: "i" }],
+    }),
+    (p) => [[sandboxOf(p)], [containerOf(p, "one")]],
+    { start: ["debug"] },
+  ],
+  [
+    "an ephemeral container of an older sandbox",
+    testPod({ ephemeralContainers: [{ name: "debug", image: "i" }] }),
+    (p) => [
+      [sandboxOf(p, { id: "s2" }), gone(p)],
+      [
+        containerOf(p, "app", { sandboxId: "s2" }),
+        containerOf(p, "debug", exited(137)),
+      ],
+    ],
+    {},
+  ],
+  [
+    "the last container that has to run ended in a new sandbox",
+    testPod({
+      containers: [init("app"), init("web")],
+      restartPolicy: "OnFailure",
+    }),
+    (p) => [
+      [sandboxOf(p, { id: "s2" }), gone(p)],
+      [
+        containerOf(p, "web", {
+          ...exited(0),
+          sandboxId: "s2",
+          restartCount: 1,
+        }),
+        containerOf(p, "app", exited(0)),
+        containerOf(p, "web", exited(137)),
+      ],
+    ],
+    { killPod: true, finished: true },
+  ],
+  [
+    "an older sandbox is ready, too",
+    two,
+    (p) => [
+      [sandboxOf(p, { id: "s2", createdAtMs: 2000 }), sandboxOf(p)],
+      [containerOf(p, "app"), containerOf(p, "web")],
+    ],
+    { killPod: true, sandbox: true, start: ["app", "web"] },
+  ],
+  [
+    "the sandbox went with a failed init container of Never",
+    withInitNever,
+    (p) => [[gone(p)], [containerOf(p, "one", exited(255))]],
+    { killPod: true, finished: true },
+  ],
+  [
+    "an init container that was short of memory",
+    withInit,
+    (p) => [
+      [sandboxOf(p)],
+      [containerOf(p, "one", { ...exited(0), reason: "OOMKilled" })],
+    ],
+    { start: ["one"] },
+  ],
+  [
+    "a failed init container beside a sidecar that ended",
+    withSidecar,
+    (p) => [
+      [sandboxOf(p)],
+      [containerOf(p, "one", exited(1)), containerOf(p, "side", exited(0))],
+    ],
+    { start: ["side", "one"] },
+  ],
+  [
     "an ephemeral container that ended",
     testPod({ ephemeralContainers: [{ name: "debug", image: "i" }] }),
     (p) => [
