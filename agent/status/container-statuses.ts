@@ -68,7 +68,8 @@ function containerStatus(
     restartCount: current
       ? containerRecord(current.annotations).restartCount
       : (previous?.restartCount ?? 0),
-    started: false,
+    // No probe looks at an ephemeral container.
+    ...(kind === "ephemeral" ? {} : { started: false }),
     state: {},
     lastState: {},
     ...volumeMounts(container, inputs.mountsReadOnlyBelow ?? false),
@@ -83,11 +84,12 @@ function containerStatus(
   const why = waiting.get(container.name);
   if (current.state === "running") {
     status.state = { running: { startedAt: formatTime(current.startedAtMs) } };
-    status.started = readiness.started(container, current.id);
+    if (kind !== "ephemeral")
+      status.started = readiness.started(container, current.id);
     status.ready =
-      kind === "init"
-        ? false
-        : status.started && readiness.ready(container, current.id);
+      (kind === "app" || kind === "sidecar") &&
+      status.started === true &&
+      readiness.ready(container, current.id);
     if (runs[1]?.state === "exited")
       status.lastState = terminated(runs[1], runtimeName);
     else if (
@@ -154,8 +156,9 @@ function withoutContainer(
       terminated: {
         exitCode: 137,
         reason: "ContainerStatusUnknown",
-        message:
-          "The container could not be located when the pod was terminated",
+        message: inputs.ended
+          ? "The container could not be located when the pod was terminated"
+          : "The container could not be located when the pod was deleted.  The container used to be Running",
         ...(previous.containerID ? { containerID: previous.containerID } : {}),
       },
     };

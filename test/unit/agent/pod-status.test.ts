@@ -518,3 +518,19 @@ test("a pod whose init container failed is over when its sidecars have ended, no
   expect(phase({}, true)).toBe("Pending");
   expect(phase(exited(0), true)).toBe("Failed");
 });
+
+test("an ephemeral container is neither started nor ready", () => {
+  const debugged = testPod({
+    ephemeralContainers: [{ name: "debug", image: "i" }],
+  });
+  const status = report(debugged, [
+    containerOf(debugged, "app"),
+    containerOf(debugged, "debug"),
+  ]);
+  const [debug] = status.ephemeralContainerStatuses!;
+  expect(debug).toMatchObject({ ready: false, state: { running: {} } });
+  expect(debug).not.toHaveProperty("started");
+  expect(status.containerStatuses).toMatchObject([
+    { ready: true, started: true },
+  ]);
+});
