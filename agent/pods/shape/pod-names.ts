@@ -23,7 +23,8 @@ interface PodNames {
 }
 
 export function podNames(pod: Pod, clusterDomain: string): PodNames {
-  let hostname = pod.spec.hostname ?? pod.metadata.name;
+  // An empty one is none: templates write it.
+  let hostname = pod.spec.hostname || pod.metadata.name;
   if (hostname.length > maxHostnameLength)
     hostname = trimEnd(hostname.slice(0, maxHostnameLength), "-.");
   const domain = pod.spec.subdomain
