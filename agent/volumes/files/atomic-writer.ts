@@ -83,7 +83,7 @@ export async function writePayload(
       ).catch(ignorePermission);
     await chmod(file, groupId === undefined ? mode : mode | 0o440);
   }
-  await chmod(target, groupId === undefined ? 0o755 : 0o2775);
+  await chmod(target, groupId === undefined ? 0o755 : 0o2755);
 
   const temporary = join(directory, `${dataLink}_tmp`);
   await rm(temporary, { force: true });

@@ -16,6 +16,8 @@ import { descriptorPath, openPathFlags } from "./descriptors.ts";
 
 /** A descriptor is held for each level: a bound, so that a container can't use up those of the agent. */
 const deepestLevel = 512;
+/** What is added to a directory's mode. */
+const directoryMode = 0o2770;
 /** Of chown(2). */
 const sameOwner = -1;
 
@@ -41,7 +43,7 @@ export async function setGroup(
   try {
     if (onlyWhenRootDiffers) {
       const root = await handle.stat();
-      if (root.gid === groupId && (root.mode & 0o2070) === 0o2070)
+      if (root.gid === groupId && (root.mode & directoryMode) === directoryMode)
         return unchanged;
     }
     await change(handle, groupId, 0, unchanged);
@@ -62,7 +64,7 @@ async function change(
   const mode = found.mode & 0o7777;
   const isDirectory = found.isDirectory();
   await chown(path, sameOwner, groupId)
-    .then(() => chmod(path, mode | (isDirectory ? 0o2770 : 0o660)))
+    .then(() => chmod(path, mode | (isDirectory ? directoryMode : 0o660)))
     .catch((error: unknown) => {
       unchanged.count++;
       unchanged.error ??= error;
