@@ -11,7 +11,10 @@ import type {
   Service,
 } from "../api/types/core-v1.ts";
 import { configMapProblems } from "./resources/core/config-map.ts";
-import { validatePod } from "./resources/core/pod/pod-validation.ts";
+import {
+  validatePod,
+  validatePodCreate,
+} from "./resources/core/pod/pod-validation.ts";
 import { secretProblems } from "./resources/core/secret.ts";
 import { joinClusterIps } from "./resources/core/service/service-assignment.ts";
 import { validateService } from "./resources/core/service/service-validation.ts";
@@ -19,7 +22,7 @@ import { validateClaimSpec } from "./resources/core/volume/persistent-volume-cla
 import { validateObjectMeta } from "./resources/object-meta.ts";
 
 const rules: Readonly<Record<string, (object: never) => FieldError[]>> = {
-  Pod: (pod: Pod) => validatePod(pod),
+  Pod: (pod: Pod) => [...validatePod(pod), ...validatePodCreate(pod)],
   ConfigMap: (map: ConfigMap) => configMapProblems(map),
   Secret: (secret: Secret) => secretProblems(secret),
   PersistentVolumeClaim: ({ spec = {} }: PersistentVolumeClaim) =>

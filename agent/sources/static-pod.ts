@@ -45,7 +45,10 @@ function setDefaults(pod: Pod, podLevelResources: boolean): void {
 
 /** `manifest` is not changed. @throws FieldProblems with all that is wrong; no directory is named by what they refuse */
 export function staticPod(manifest: Pod, options: StaticPodOptions): Pod {
-  const problems = identityProblems(manifest);
+  const problems = [
+    ...identityProblems(manifest),
+    ...clusterProblems(manifest),
+  ];
   if (problems.length > 0) throw new FieldProblems(problems);
   const pod = structuredClone(manifest);
   const hash = createHash("md5")
@@ -109,5 +112,21 @@ function identityProblems({ metadata }: Partial<Pod>): FieldProblem[] {
       field: "metadata.uid",
       detail: `Invalid value: ${JSON.stringify(uid)}: must be letters, digits, '-', '_' and '.' and begin with a letter or digit`,
     });
+  return problems;
+}
+
+/** What only a pod can have that the API server knows. The texts are the reference's. */
+function clusterProblems({ spec }: Partial<Pod>): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const refuse = (field: string, what: string): void =>
+    void problems.push({ field, detail: `static pods may not use ${what}` });
+  if ((spec?.resourceClaims ?? []).length > 0)
+    refuse("spec.resourceClaims", "ResourceClaims");
+  for (const [index, { projected }] of (spec?.volumes ?? []).entries())
+    if (projected?.sources?.some((source) => source.clusterTrustBundle))
+      refuse(
+        `spec.volumes[${index}].projected`,
+        "ClusterTrustBundle projected volume sources",
+      );
   return problems;
 }

@@ -42,3 +42,25 @@ export function validatePod(pod: Pod): FieldError[] {
     ),
   );
 }
+
+/** What a pod may have later, but not from its beginning. */
+export function validatePodCreate({ spec }: Pod): FieldError[] {
+  return [
+    ...(spec.ephemeralContainers?.length
+      ? [
+          fieldErrors.forbidden(
+            "spec.ephemeralContainers",
+            "cannot be set on create",
+          ),
+        ]
+      : []),
+    ...(spec.schedulingGates?.length && spec.nodeName
+      ? [
+          fieldErrors.forbidden(
+            "spec.nodeName",
+            "cannot be set until all schedulingGates have been cleared",
+          ),
+        ]
+      : []),
+  ];
+}

@@ -4,7 +4,6 @@
 import { qosClass } from "../../../../api/objects/pod-qos.ts";
 import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
 import { formatTime } from "../../../../api/clock.ts";
-import { fieldErrors } from "../../../../api/field-errors.ts";
 import type { Pod } from "../../../../api/types/core-v1.ts";
 import type { DeleteOptions } from "../../../../api/types/meta-v1.ts";
 import type { ResourceStrategy } from "../../strategy.ts";
@@ -27,7 +26,7 @@ import {
   validatePodStatus,
   validatePodUpdate,
 } from "./pod-update-validation.ts";
-import { validatePod } from "./pod-validation.ts";
+import { validatePod, validatePodCreate } from "./pod-validation.ts";
 import { podRow, podRowReads } from "./pod-status-text.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
@@ -122,27 +121,7 @@ const rules: ResourceStrategy<Pod> = {
   validate: (object) => validatePod(object),
   warnings: (object) =>
     podWarnings("", object.spec, object.metadata as Pod["metadata"]),
-  validateCreate(object) {
-    const { spec } = object;
-    return [
-      ...(spec.ephemeralContainers?.length
-        ? [
-            fieldErrors.forbidden(
-              "spec.ephemeralContainers",
-              "cannot be set on create",
-            ),
-          ]
-        : []),
-      ...(spec.schedulingGates?.length && spec.nodeName
-        ? [
-            fieldErrors.forbidden(
-              "spec.nodeName",
-              "cannot be set until all schedulingGates have been cleared",
-            ),
-          ]
-        : []),
-    ];
-  },
+  validateCreate: (object) => validatePodCreate(object),
   validateUpdate: (object, old) => validatePodUpdate(object, old),
   graceSeconds,
   selectableFields(object) {

@@ -8,6 +8,7 @@ const made = (
   metadata: Partial<Pod["metadata"]>,
   container = "main",
   volume = "data",
+  spec: Partial<Pod["spec"]> = {},
 ): Pod =>
   staticPod(
     {
@@ -17,6 +18,7 @@ const made = (
       spec: {
         containers: [{ name: container, image: "i" }],
         volumes: [{ name: volume, emptyDir: {} }],
+        ...spec,
       },
     },
     {
@@ -65,4 +67,31 @@ test("namespaces, containers and volumes have names that are no paths", () => {
     "spec.volumes[0].name",
     "spec.containers[0].name",
   ]);
+});
+
+test.each<[Partial<Pod["spec"]>, string]>([
+  [
+    { resourceClaims: [{ name: "gpu", resourceClaimName: "gpu" }] },
+    "spec.resourceClaims",
+  ],
+  [
+    {
+      volumes: [
+        {
+          name: "v",
+          projected: {
+            sources: [{ clusterTrustBundle: { name: "b", path: "ca" } }],
+          },
+        },
+      ],
+    },
+    "spec.volumes[0].projected",
+  ],
+  [
+    { ephemeralContainers: [{ name: "debug", image: "i" }] },
+    "spec.ephemeralContainers",
+  ],
+  [{ schedulingGates: [{ name: "g" }] }, "spec.nodeName"],
+])("a static pod can't have %j", (spec, field) => {
+  expect(refusedFields(() => made({}, "main", "data", spec))).toEqual([field]);
 });
