@@ -98,7 +98,7 @@ function taintText(taint: unknown): unknown {
   if (taint["timeAdded"] !== undefined && taint["timeAdded"] !== null)
     throw new UsageError("taint.TimeAdded is not nil");
   const value = taint["value"] ? `=${String(taint["value"])}` : "";
-  return `${String(taint["key"])}${value}:${String(taint["effect"])}`;
+  return `${String(taint["key"])}${value}:${String(taint["effect"] ?? "")}`;
 }
 
 /** `memory.available: 50Mi` keeps the operator that flags write. */

@@ -81,6 +81,7 @@ const unsetWhenZero: ReadonlySet<string> = new Set([
   "runtimeRequestTimeout",
   "streamingConnectionIdleTimeout",
   "syncFrequency",
+  "tlsMinVersion",
   "topologyManagerPolicy",
   "topologyManagerScope",
   "volumePluginDir",

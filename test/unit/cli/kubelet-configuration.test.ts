@@ -282,6 +282,7 @@ shutdownGracePeriod: 0s
 shutdownGracePeriodCriticalPods: 0s
 streamingConnectionIdleTimeout: 0s
 syncFrequency: 0s
+tlsMinVersion: ""
 volumeStatsAggPeriod: 0s
 `,
   });
@@ -296,6 +297,13 @@ volumeStatsAggPeriod: 0s
   expect(values.number("port")).toBe(10250);
   expect(values.number("streaming-connection-idle-timeout")).toBe(14_400_000);
   expect(values.isSet("container-runtime-endpoint")).toBe(false);
+});
+
+test("a taint without an effect is refused as it is written", async () => {
+  const values = await read({
+    "kubelet.yaml": `${head}registerWithTaints: [{key: k}]\n`,
+  });
+  expect(() => checkAgentOptions(values)).toThrow('invalid argument "k:"');
 });
 
 test("a zero that says something stays", async () => {
