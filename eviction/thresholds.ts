@@ -162,6 +162,16 @@ export function amountOf(amount: Amount, capacity: number): number {
     : amount.value;
 }
 
+/** What a hard threshold keeps back of a capacity; 0 where there is none. */
+export function keptBack(
+  hard: ThresholdSettings["hard"],
+  signal: SignalName,
+  capacity: number,
+): number {
+  const entry = statements(hard).find(([name]) => name === signal);
+  return entry ? amountOf(entry[1], capacity) : 0;
+}
+
 /** The thresholds below which their signals are; with `resolved` those that have not given back their minimum yet. */
 export function thresholdsMet(
   thresholds: readonly Threshold[],

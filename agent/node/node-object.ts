@@ -17,6 +17,8 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { ImageSummary } from "../../cri/runtime.ts";
 import { formatBinary } from "../../eviction/format.ts";
+import type { SignalName } from "../../eviction/signals.ts";
+import { keptBack } from "../../eviction/thresholds.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { isGateOn } from "../config/feature-gates.ts";
 import type { NodeFeatures } from "../pods/start/node-features.ts";
@@ -264,16 +266,14 @@ function allocatable(
     list.cpu = canonicalQuantity(
       `${Math.max(0, facts.capacity.cpus * 1000 - cpuMillis)}m`,
     );
-  const bytes = (name: string, total: number, signal: string): number => {
+  const bytes = (name: string, total: number, signal: SignalName): number => {
     const held = reserved(name).reduce(
       (sum, text) => sum + quantityValue(parseQuantity(text)),
       0,
     );
     return Math.max(
       0,
-      Math.floor(
-        total - held - thresholdBytes(config.evictionHard[signal], total),
-      ),
+      Math.floor(total - held - keptBack(config.evictionHard, signal, total)),
     );
   };
   const hugepages = Object.values(facts.capacity.hugepages).reduce(
@@ -298,13 +298,6 @@ function allocatable(
   for (const [name, count] of Object.entries(facts.devices.allocatable))
     list[name] = String(count);
   return list;
-}
-
-function thresholdBytes(threshold: string | undefined, total: number): number {
-  if (threshold === undefined) return 0;
-  return threshold.endsWith("%")
-    ? (total * Number.parseFloat(threshold)) / 100
-    : quantityValue(parseQuantity(threshold));
 }
 
 function conditions(facts: NodeFacts): NodeCondition[] {

@@ -2,7 +2,7 @@
 // leaves out: the reservations of the node's daemons and the hard eviction threshold.
 import { parseQuantity, quantityValue } from "../../../api/quantity.ts";
 import { formatBinary } from "../../../eviction/format.ts";
-import { amountOf, parseThresholds } from "../../../eviction/thresholds.ts";
+import { keptBack } from "../../../eviction/thresholds.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import type { MachineNode } from "../machine/machine-topology.ts";
 import { isMemoryResource } from "./memory-demand.ts";
@@ -101,14 +101,7 @@ export function nodeReservations(
   for (const list of [config.systemReserved, config.kubeReserved])
     for (const [name, text] of Object.entries(list))
       if (isMemoryResource(name)) add(name, quantityValue(parseQuantity(text)));
-  const threshold = parseThresholds({
-    hard: config.evictionHard,
-    soft: {},
-    softGracePeriod: {},
-    minimumReclaim: {},
-    enforcePods: false,
-  }).find(({ signal }) => signal === "memory.available");
-  if (threshold)
-    add("memory", Math.floor(amountOf(threshold.amount, memoryBytes)));
+  const kept = keptBack(config.evictionHard, "memory.available", memoryBytes);
+  if (kept > 0) add("memory", kept);
   return reserved;
 }

@@ -38,6 +38,21 @@ function logBudget(text: string): string {
     : String(sizeBytes(text, "container-log-budget"));
 }
 
+/** The API server takes none twice, and a node that can't register is no node. */
+function taints(texts: readonly string[]): ReturnType<typeof taint>[] {
+  const seen = new Set<string>();
+  return texts.map((text) => {
+    const made = taint(text);
+    const name = `${made.key}:${made.effect}`;
+    if (seen.has(name))
+      throw new UsageError(
+        `invalid argument "${text}" for "--register-with-taints" (registerWithTaints): duplicated taints with the same key and effect`,
+      );
+    seen.add(name);
+    return made;
+  });
+}
+
 /** key=value:Effect */
 function taint(text: string): { key: string; value?: string; effect: string } {
   const match =
@@ -133,7 +148,7 @@ export function agentConfig(
     enableControllerAttachDetach: values.flag(
       "enable-controller-attach-detach",
     ),
-    registerWithTaints: values.list("register-with-taints").map(taint),
+    registerWithTaints: taints(values.list("register-with-taints")),
     nodeLabels: values.map("node-labels"),
     providerId: values.text("provider-id"),
     nodeStatusUpdateFrequencyMs: values.number("node-status-update-frequency"),

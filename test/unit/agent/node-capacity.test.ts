@@ -64,6 +64,13 @@ test("reservations and thresholds are kept back", () => {
   });
 });
 
+test("a threshold of nothing or of everything is none", () => {
+  for (const share of ["0%", "100%"])
+    expect(
+      capacity({ evictionHard: { "memory.available": share } }).allocatable,
+    ).toEqual(capacity({}).allocatable);
+});
+
 test("whole CPUs are no thousands of them", () => {
   const { allocatable } = capacity({ systemReserved: { cpu: "1500m" } });
   expect(allocatable!["cpu"]).toBe("2500m");

@@ -306,6 +306,19 @@ test("a taint without an effect is refused as it is written", async () => {
   expect(() => checkAgentOptions(values)).toThrow('invalid argument "k:"');
 });
 
+test("a taint is given once", async () => {
+  const twice = await read(
+    {},
+    "--register-with-taints=k=a:NoSchedule,k:NoSchedule",
+  );
+  expect(() => checkAgentOptions(twice)).toThrow(
+    "duplicated taints with the same key and effect",
+  );
+  checkAgentOptions(
+    await read({}, "--register-with-taints=k:NoSchedule,k:NoExecute"),
+  );
+});
+
 test("a zero that says something stays", async () => {
   const values = await read({
     "kubelet.yaml": `${head}healthzPort: 0\npodsPerCore: 0\neventRecordQPS: 0\nregistryPullQPS: 0\nresolvConf: ""\nnodeStatusMaxImages: 0\nevictionHard: {}\n`,
