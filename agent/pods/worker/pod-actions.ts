@@ -87,8 +87,14 @@ export function computePodActions(inputs: ActionInputs): PodActions {
     return actions;
   }
   planStart(inputs, actions, sandbox);
-  if (actions.finished) actions.killPod = true;
-  return actions;
+  if (!actions.finished) return actions;
+  return {
+    ...actions,
+    killPod: true,
+    containersToKill: [],
+    containersToStart: [],
+    waiting: [],
+  };
 }
 
 function usableSandbox(
