@@ -1,5 +1,5 @@
 // A container's last message: the termination log it may have written, else (when its policy says so and it failed) the
-// end of its output. At most 4096 bytes of the file, 2048 characters or 80 lines of the log.
+// end of its output. At most the last 4096 bytes of the file, 2048 characters or 80 lines of the log.
 import { open } from "node:fs/promises";
 import { posix } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -25,7 +25,7 @@ export async function terminationMessage(
   const mount = status.mounts.find(
     ({ containerPath }) => posix.normalize(containerPath) === place,
   );
-  const text = mount ? await beginning(mount.hostPath) : "";
+  const text = mount ? await endOf(mount.hostPath) : "";
   if (
     text !== "" ||
     record.terminationMessagePolicy !== "FallbackToLogsOnError" ||
@@ -48,7 +48,7 @@ export async function terminationMessage(
  * Of a regular file alone. The mount may be a sub-path of a volume in which the pod made what it likes: a pipe would hold
  * one of this process's few threads for good, and a device node, which the pod itself may not open, would be the host's.
  */
-async function beginning(path: string): Promise<string> {
+async function endOf(path: string): Promise<string> {
   try {
     const place = await open(path, openPathFlags.path | openPathFlags.noFollow);
     try {
@@ -56,7 +56,9 @@ async function beginning(path: string): Promise<string> {
       const handle = await open(descriptorPath(place), "r");
       try {
         const buffer = Buffer.alloc(maxFileBytes);
-        const { bytesRead } = await handle.read(buffer, 0, maxFileBytes, 0);
+        const { size } = await handle.stat();
+        const start = Math.max(0, size - maxFileBytes);
+        const { bytesRead } = await handle.read(buffer, 0, maxFileBytes, start);
         return buffer.toString("utf8", 0, bytesRead);
       } finally {
         await handle.close();

@@ -234,7 +234,8 @@ export class RuntimePods {
     const killed = this.#oomKilled.has(status.id) && status.exitCode !== 0;
     return {
       ...status,
-      message: message || status.message,
+      // The runtime's own, of a container that could not be started, comes first.
+      message: [status.message, message].filter(Boolean).join(": "),
       ...(killed ? { reason: "OOMKilled" } : {}),
     };
   }

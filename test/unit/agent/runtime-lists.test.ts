@@ -10,7 +10,7 @@ import {
 import { FakeClock } from "../../support/fake-clock.ts";
 import { containerOf, sandboxOf, testPod } from "./runtime-objects.ts";
 
-function started(count: number) {
+function started(count: number, lastMessage = "") {
   const calls: string[] = [];
   const listeners = new Set<(event: RuntimeEvent) => void>();
   const pods = Array.from({ length: count }, (_, n) => {
@@ -62,7 +62,7 @@ function started(count: number) {
     runtime,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),
-    lastMessage: () => Promise.resolve(""),
+    lastMessage: () => Promise.resolve(lastMessage),
     onChange,
   });
   const refresh = (n: number) =>
@@ -77,6 +77,22 @@ function started(count: number) {
     onChange,
   };
 }
+
+test.each([
+  ["", "", ""],
+  ["no such file", "", "no such file"],
+  ["", "of the container", "of the container"],
+  ["no such file", "of the container", "no such file: of the container"],
+])(
+  "the message %j of the runtime and the container's %j are %j",
+  async (ofRuntime, own, together) => {
+    const { pods, runtimePods, refresh } = started(1, own);
+    Object.assign(pods[0]!.container, { state: "exited", message: ofRuntime });
+    await runtimePods.start();
+    const { containers } = await refresh(0);
+    expect(containers[0]!.message).toBe(together);
+  },
+);
 
 test("pods that run since before are listed once for all", async () => {
   const { calls, runtimePods, refresh } = started(3);
