@@ -10,6 +10,7 @@ import type {
   PodStatus,
 } from "../../api/types/core-v1.ts";
 import { podContainers, isSidecar } from "../pods/shape/pod-shape.ts";
+import { podAddresses } from "../pods/shape/pod-addresses.ts";
 import { qosClass } from "../../api/objects/pod-qos.ts";
 import type { ContainerStatus as RuntimeContainer } from "../../cri/runtime.ts";
 import {
@@ -215,8 +216,8 @@ function podIPs({
     return runtimePod.sandboxes.length > 0 || previous?.podIP
       ? [...nodeIPs]
       : [];
-  const sandbox = readySandbox(runtimePod);
-  if (sandbox && sandbox.ips.length > 0) return sandbox.ips;
+  const ips = podAddresses(readySandbox(runtimePod)?.ips ?? [], nodeIPs);
+  if (ips.length > 0) return ips;
   // A pod that ends keeps the address it had.
   if (ended || previous?.podIP)
     return (previous?.podIPs ?? []).map(({ ip }) => ip);

@@ -10,6 +10,7 @@ import {
   type PodNetworkHooks,
 } from "../runtime/networked-sandboxes.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
+import { podAddresses } from "../shape/pod-addresses.ts";
 import type { ContainerKind } from "../shape/labels.ts";
 import {
   startContainer,
@@ -251,7 +252,9 @@ function withAddresses(
   sandbox: SandboxStatus,
   nodeIPs: readonly string[],
 ): Pod {
-  const ips = pod.spec.hostNetwork ? nodeIPs : sandbox.ips;
+  const ips = pod.spec.hostNetwork
+    ? nodeIPs
+    : podAddresses(sandbox.ips, nodeIPs);
   const status: PodStatus = { ...pod.status };
   if (nodeIPs[0])
     Object.assign(status, {

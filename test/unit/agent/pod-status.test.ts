@@ -519,6 +519,23 @@ test("a pod whose init container failed is over when its sidecars have ended, no
   expect(phase(exited(0), true)).toBe("Failed");
 });
 
+test.each([
+  [["192.0.2.1"], ["fd00::5", "10.0.0.5", "10.0.0.6"], ["10.0.0.5", "fd00::5"]],
+  [
+    ["2001:db8::1", "192.0.2.1"],
+    ["10.0.0.5", "fd00::5"],
+    ["fd00::5", "10.0.0.5"],
+  ],
+  [["192.0.2.1"], ["fd00::5"], ["fd00::5"]],
+])("at a node of %j the addresses %j are %j", (nodeIPs, ips, wanted) => {
+  const status = report(pod, [containerOf(pod, "app")], {
+    nodeIPs,
+    runtimePod: runtimePodOf([sandboxOf(pod, { ips })], []),
+  });
+  expect(status.podIP).toBe(wanted[0]);
+  expect(status.podIPs).toEqual(wanted.map((ip) => ({ ip })));
+});
+
 test("an ephemeral container is neither started nor ready", () => {
   const debugged = testPod({
     ephemeralContainers: [{ name: "debug", image: "i" }],
