@@ -194,6 +194,14 @@ export class VolumeManager {
     return this.#pods.get(uid);
   }
 
+  /** The groups that its volumes were given. */
+  groupsOf(pod: Pod): number[] {
+    const mounted = this.#pods.get(pod.metadata.uid ?? "");
+    return [...(mounted?.values() ?? [])].flatMap(
+      ({ groupId = [] }) => groupId,
+    );
+  }
+
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"] {
     return devicesOf(container, this.#pods.get(pod.metadata.uid ?? ""));
   }

@@ -77,6 +77,8 @@ export interface MountedVolume {
   readonly usage?: UsageSource;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */
   readonly fsGroup?: "always" | "by-policy";
+  /** The group that its administrator gave it: the pod's containers are in it. */
+  readonly groupId?: number;
 }
 
 export interface VolumePlugin {

@@ -27,6 +27,8 @@ interface ContainerInputs {
   devices: ContainerDevices;
   /** Volumes with volumeMode Block. */
   volumeDevices: ContainerConfig["devices"];
+  /** Of volumes that have a group of their own. */
+  volumeGroups: readonly number[];
   hostsFile: string | undefined;
   terminationLog: string;
   resources: LinuxResources;
@@ -62,6 +64,9 @@ export function containerConfig(inputs: ContainerInputs): ContainerConfig {
     selinuxRelabel: true,
   });
   const security = containerSecurity(pod, container, image, inputs.seccomp);
+  security.supplementalGroups = [
+    ...new Set([...security.supplementalGroups, ...inputs.volumeGroups]),
+  ];
   if (inputs.targetId !== undefined && security.pid === "container") {
     security.pid = "target";
     security.targetId = inputs.targetId;

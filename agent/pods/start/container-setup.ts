@@ -35,6 +35,8 @@ interface ContainerVolumes {
     lookup: (name: string) => string | undefined,
     recursive: boolean,
     images: MountedImages,
+  /** Those that all containers of the pod are in, because of its volumes. */
+  groupsOf(pod: Pod): readonly number[];
   ): Promise<Mount[]>;
   /** Its block volumes. */
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"];
@@ -122,6 +124,7 @@ export async function setUpContainer(
     : undefined;
   if (kind === "ephemeral" && targetName && !target)
     throw new Error(`unable to find target container ${targetName}`);
+    volumeGroups: context.volumes.groupsOf(pod),
   const targetId = kind === "ephemeral" ? target?.id : undefined;
   return containerConfig({
     pod,

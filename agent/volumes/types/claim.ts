@@ -64,7 +64,11 @@ export function claimPlugins(
       const found = await resolve(request, wanted);
       const mounted = await found.plugin.mount(found.request);
       if (found.plugin.refresh) remember(request);
-      return { ...mounted, readOnly: wanted.readOnly || mounted.readOnly };
+      return {
+        ...mounted,
+        readOnly: wanted.readOnly || mounted.readOnly,
+        ...groupOf(found.request.persistentVolume),
+      };
     },
     async refresh(request) {
       // Nothing is read from the API for volumes that never change.
@@ -87,6 +91,16 @@ export function claimPlugins(
       readOnly: false,
     })),
   ];
+}
+
+const groupAnnotation = "pv.beta.kubernetes.io/gid";
+
+/** What is no number is passed over, as at the reference. */
+function groupOf(
+  volume: PersistentVolume | undefined,
+): Pick<MountedVolume, "groupId"> {
+  const text = volume?.metadata.annotations?.[groupAnnotation] ?? "";
+  return /^\d{1,9}$/.test(text) ? { groupId: Number(text) } : {};
 }
 
 const uidOf = ({ pod }: VolumeRequest): string => pod.metadata.uid ?? "";

@@ -34,6 +34,7 @@ export function hostParts(host: FakeHost, act: Action, directory: string) {
         act("volumes.mount", () => void host.volumes.add(uidOf(pod))),
       containerMounts: () => Promise.resolve([]),
       containerDevices: () => [],
+      groupsOf: () => [],
       unmount: (uid: string) =>
         act("volumes.unmount", () => void host.volumes.delete(uid)),
       uids: () => Promise.resolve([...host.volumes]),

@@ -164,13 +164,17 @@ test("types that no plug-in serves are refused by name", async () => {
   ).rejects.toThrow('emptyDir medium "Floppy" is not supported');
 });
 
-function clientWith(spec: PersistentVolumeSpec, phase = "Bound"): Client {
+function clientWith(
+  spec: PersistentVolumeSpec,
+  phase = "Bound",
+  annotations = {},
+): Client {
   return {
     resource: ({ resource }: { resource: string }) => ({
       get: (name: string) =>
         Promise.resolve(
           resource === "persistentvolumes"
-            ? { metadata: { name }, spec }
+            ? { metadata: { name, annotations }, spec }
             : {
                 metadata: { name },
                 spec: { volumeName: "pv" },
@@ -196,6 +200,25 @@ test("a claim is served by the plug-in of its volume's type", async () => {
     readOnly: true,
   });
   expect(calls).toEqual(["mount v far"]);
+});
+
+test.each([
+  ["4242", [4242]],
+  ["0", [0]],
+  ["-1", []],
+  ["staff", []],
+  ["4242 ", []],
+])("a volume with the group %s gives its pod %j", async (group, groups) => {
+  const made = path.join(directories(), "volume");
+  const volumes = manager({
+    client: clientWith({ hostPath: { path: made } }, "Bound", {
+      "pv.beta.kubernetes.io/gid": group,
+    }),
+  });
+  const pod = podOf(claim);
+  expect(volumes.groupsOf(pod)).toEqual([]);
+  await volumes.mount(pod);
+  expect(volumes.groupsOf(pod)).toEqual(groups);
 });
 
 test("a hostPath volume of a claim is made, a local one must be there", async () => {
