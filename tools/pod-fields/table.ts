@@ -106,7 +106,7 @@ const container: Fields<Container> = {
   args: works(),
   command: works(),
   env: works(),
-  envFrom: works("keys that are no names: an event"),
+  envFrom: works("every key, as names that begin with a digit are allowed"),
   image: works(),
   imagePullPolicy: works(),
   lifecycle: works(),

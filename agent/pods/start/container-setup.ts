@@ -12,7 +12,6 @@ import type {
   SandboxStatus,
 } from "../../../cri/runtime.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
-import type { PodEvents } from "../../events/pod-events.ts";
 import type { ContainerDevices } from "../../resources/devices/container-devices.ts";
 import {
   containerResources,
@@ -35,9 +34,9 @@ interface ContainerVolumes {
     lookup: (name: string) => string | undefined,
     recursive: boolean,
     images: MountedImages,
+  ): Promise<Mount[]>;
   /** Those that all containers of the pod are in, because of its volumes. */
   groupsOf(pod: Pod): readonly number[];
-  ): Promise<Mount[]>;
   /** Its block volumes. */
   containerDevices(pod: Pod, container: Container): ContainerConfig["devices"];
 }
@@ -63,7 +62,6 @@ export interface SetupContext {
   /** Of the runtime. */
   readonly features: () => NodeFeatures;
   readonly config: Pick<AgentConfig, "seccompDefault" | "rootDirectory">;
-  readonly events: Pick<PodEvents, "pod">;
 }
 
 interface SetupInputs {
@@ -91,16 +89,7 @@ export async function setUpContainer(
     container,
     context.environment,
   );
-  for (const { source, keys } of environment.invalidKeys)
-    context.events.pod(
-      pod,
-      "Warning",
-      "InvalidEnvironmentVariableNames",
-      `Keys [${keys.join(", ")}] from the EnvFrom ${source} were skipped since they are considered invalid environment variable names.`,
-    );
-  const values = new Map(
-    environment.variables.map(({ name, value }) => [name, value]),
-  );
+  const values = new Map(environment.map(({ name, value }) => [name, value]));
   const devices = await context.devices.devicesOf(pod, container);
   const [mounts, hostsFile, terminationLog] = await Promise.all([
     context.volumes.containerMounts(
@@ -124,7 +113,6 @@ export async function setUpContainer(
     : undefined;
   if (kind === "ephemeral" && targetName && !target)
     throw new Error(`unable to find target container ${targetName}`);
-    volumeGroups: context.volumes.groupsOf(pod),
   const targetId = kind === "ephemeral" ? target?.id : undefined;
   return containerConfig({
     pod,
@@ -132,10 +120,11 @@ export async function setUpContainer(
     kind,
     restartCount,
     image,
-    environment: environment.variables,
+    environment,
     mounts,
     devices,
     volumeDevices: context.volumes.containerDevices(pod, container),
+    volumeGroups: context.volumes.groupsOf(pod),
     hostsFile,
     terminationLog,
     resources: {

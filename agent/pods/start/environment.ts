@@ -24,23 +24,19 @@ export interface EnvironmentSource {
   /** What a service link of the master namespace is called; "default". */
 }
 
-interface Environment {
-  variables: { name: string; value: string }[];
-  /** Keys of envFrom that are no names: reported as an event. */
-  invalidKeys: { source: string; keys: string[] }[];
+interface EnvironmentVariable {
+  name: string;
+  value: string;
 }
-
-const nameForm = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
 
 /** `pod` carries the status with the pod's addresses. Rejects with a message fit for the container's state. */
 export async function containerEnvironment(
   pod: Pod,
   container: Container,
   source: EnvironmentSource,
-): Promise<Environment> {
+): Promise<EnvironmentVariable[]> {
   const namespace = pod.metadata.namespace ?? "default";
   const result = new Map<string, string>();
-  const invalidKeys: Environment["invalidKeys"] = [];
   const services = serviceVariables(
     source,
     namespace,
@@ -50,29 +46,22 @@ export async function containerEnvironment(
   for (const from of container.envFrom ?? []) {
     const prefix = from.prefix ?? "";
     let data: Record<string, string> = {};
-    let label = "";
     if (from.configMapRef) {
       const name = from.configMapRef.name ?? "";
-      label = `ConfigMap ${namespace}/${name}`;
       const found = await source.configMap(namespace, name);
       if (!found && !from.configMapRef.optional)
         throw new Error(`configmap "${name}" not found`);
       data = found?.data ?? {};
     } else if (from.secretRef) {
       const name = from.secretRef.name ?? "";
-      label = `Secret ${namespace}/${name}`;
       const found = await source.secret(namespace, name);
       if (!found && !from.secretRef.optional)
         throw new Error(`secret "${name}" not found`);
       data = decodeSecret(found);
     }
-    const invalid: string[] = [];
-    for (const [key, value] of Object.entries(data)) {
-      if (nameForm.test(prefix + key)) result.set(prefix + key, value);
-      else invalid.push(prefix + key);
-    }
-    if (invalid.length > 0)
-      invalidKeys.push({ source: label, keys: invalid.sort() });
+    // Any key of theirs is a name, also one that begins with a digit.
+    for (const [key, value] of Object.entries(data))
+      result.set(prefix + key, value);
   }
 
   const lookup = (name: string): string | undefined =>
@@ -116,10 +105,7 @@ export async function containerEnvironment(
   }
   for (const [name, value] of services)
     if (!result.has(name)) result.set(name, value);
-  return {
-    variables: [...result].map(([name, value]) => ({ name, value })),
-    invalidKeys,
-  };
+  return [...result].map(([name, value]) => ({ name, value }));
 }
 
 function decodeSecret(secret: Secret | undefined): Record<string, string> {
@@ -132,7 +118,13 @@ function decodeSecret(secret: Secret | undefined): Record<string, string> {
   );
 }
 
-/** The kubernetes service always; the pod's own namespace's when links are on. Headless services have none. */
+/** Headless ones have no variables, and take none of another's name away. */
+const isAddressed = ({ spec }: Service): boolean =>
+  Boolean(spec?.clusterIP) &&
+  spec!.clusterIP !== "None" &&
+  (spec!.ports ?? []).length > 0;
+
+/** The kubernetes service always; the pod's own namespace's when links are on. */
 function serviceVariables(
   source: EnvironmentSource,
   namespace: string,
@@ -143,14 +135,15 @@ function serviceVariables(
   const master = source
     .services("default")
     ?.find(({ metadata }) => metadata.name === "kubernetes");
-  if (master) chosen.set("kubernetes", master);
+  if (master && isAddressed(master)) chosen.set("kubernetes", master);
   if (links)
-    for (const service of source.services(namespace) ?? [])
+    for (const service of (source.services(namespace) ?? []).filter(
+      isAddressed,
+    ))
       chosen.set(service.metadata.name, service);
   for (const service of chosen.values()) {
-    const address = service.spec?.clusterIP;
-    const ports = service.spec?.ports ?? [];
-    if (!address || address === "None" || ports.length === 0) continue;
+    const address = service.spec!.clusterIP!;
+    const ports = service.spec!.ports!;
     const prefix = service.metadata.name.toUpperCase().replaceAll("-", "_");
     variables.set(`${prefix}_SERVICE_HOST`, address);
     variables.set(`${prefix}_SERVICE_PORT`, String(ports[0]!.port));
