@@ -1,9 +1,12 @@
 // Limits of a pod's disk use, which the kernel does not keep: emptyDir sizeLimit, and ephemeral-storage limits of
 // containers and of the pod. Texts are the reference's.
-import { podLimits } from "../api/objects/pod-resources.ts";
-import { parseQuantity, quantityValue } from "../api/quantity.ts";
+import { podQuantities } from "../api/objects/pod-resources.ts";
+import {
+  canonicalQuantity,
+  parseQuantity,
+  quantityValue,
+} from "../api/quantity.ts";
 import type { Pod, Volume } from "../api/types/core-v1.ts";
-import { formatBinary } from "./format.ts";
 import { containerStorage, podStorage, type PodUsage } from "./pod-usage.ts";
 
 function bytes(quantity: string | number | undefined): number {
@@ -52,13 +55,13 @@ export function storageExcess(
   for (const { name, emptyDir } of limitedEmptyDirs(pod))
     if ((usage.emptyDirs.get(name)?.bytes ?? 0) > bytes(emptyDir!.sizeLimit))
       return {
-        message: `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit ${JSON.stringify(String(emptyDir!.sizeLimit))}. `,
+        message: `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit "${canonicalQuantity(emptyDir!.sizeLimit!)}". `,
         limit: "emptydirfs.limit",
       };
-  const total = podLimits(pod.spec).get("ephemeral-storage");
-  if (total !== undefined && podStorage(usage) > total)
+  const total = podQuantities(pod.spec, "limits")["ephemeral-storage"];
+  if (total !== undefined && podStorage(usage) > bytes(total))
     return {
-      message: `Pod ephemeral local storage usage exceeds the total limit of containers ${formatBinary(total)}. `,
+      message: `Pod ephemeral local storage usage exceeds the total limit of containers ${canonicalQuantity(total)}. `,
       limit: "ephemeralpodfs.limit",
     };
   for (const container of pod.spec.containers) {
@@ -68,7 +71,7 @@ export function storageExcess(
     const used = found ? containerStorage(found, "bytes", share) : 0;
     if (limit > 0 && used > limit)
       return {
-        message: `Container ${container.name} exceeded its local ephemeral storage limit ${JSON.stringify(String(container.resources!.limits!["ephemeral-storage"]))}. `,
+        message: `Container ${container.name} exceeded its local ephemeral storage limit "${canonicalQuantity(container.resources!.limits!["ephemeral-storage"]!)}". `,
         limit: "ephemeralcontainerfs.limit",
       };
   }

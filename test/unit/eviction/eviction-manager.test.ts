@@ -388,6 +388,20 @@ test.each<[string, EvictablePod, PodUsage, string | undefined]>([
     "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ",
   ],
   [
+    "limits in another form",
+    candidate("a", { containers: limited("2500k") }),
+    using(0, 3),
+    "Pod ephemeral local storage usage exceeds the total limit of containers 2500k. ",
+  ],
+  [
+    "a limit that is not written in the usual form",
+    candidate("a", {
+      volumes: [{ name: "cache", emptyDir: { sizeLimit: "1024Ki" } }],
+    }),
+    withCache(2 * mebibyte),
+    'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ',
+  ],
+  [
     "a container above its own",
     candidate("a", {
       containers: [...limited("2Mi"), { ...limited("10Mi")[0]!, name: "d" }],
