@@ -12,6 +12,7 @@ import type {
 import type { Labels } from "../../api/metrics/family.ts";
 import type { ContainerStatus, Runtime } from "../../cri/runtime.ts";
 import type { PodEvents } from "../events/pod-events.ts";
+import { podAddresses } from "../pods/shape/pod-addresses.ts";
 import { podContainers } from "../pods/shape/pod-shape.ts";
 import { readySandbox, type RuntimePod } from "../pods/runtime/runtime-pods.ts";
 import { ProbeMetrics, type ProbeResult } from "./probe-metrics.ts";
@@ -129,10 +130,12 @@ export class ProbeManager {
     status: ContainerStatus,
     runtimePod: RuntimePod,
   ): void {
-    const host =
-      readySandbox(runtimePod)?.ips[0] ??
-      this.#options.nodeIPs()[0] ??
-      "127.0.0.1";
+    const nodeIPs = this.#options.nodeIPs();
+    const sandboxIPs = readySandbox(runtimePod)?.ips ?? [];
+    const [host = nodeIPs[0] ?? "127.0.0.1"] = podAddresses(
+      sandboxIPs,
+      nodeIPs,
+    );
     const watched: Watched = {
       uid: pod.metadata.uid ?? "",
       pod,
