@@ -3,7 +3,8 @@
 /** @throws Error with the text; "" is the empty list. Rising, each once. */
 export function parseCpuList(text: string): number[] {
   const ids = new Set<number>();
-  for (const part of text.trim().split(",").filter(Boolean)) {
+  const list = text.trim();
+  for (const part of list === "" ? [] : list.split(",")) {
     const match = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(part.trim());
     const first = Number(match?.[1]);
     const last = Number(match?.[2] ?? first);

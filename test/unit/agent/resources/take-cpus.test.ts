@@ -28,7 +28,17 @@ test("lists of CPUs", () => {
   expect(parseCpuList("0-2,8,5-5")).toEqual([0, 1, 2, 5, 8]);
   expect(parseCpuList(" \n")).toEqual([]);
   expect(formatCpuList([8, 1, 0, 2, 5, 2])).toBe("0-2,5,8");
-  for (const text of ["x", "1-", "3-1", "1..2", "-1", "0-99999999", "1-70000"])
+  for (const text of [
+    "0,,1",
+    ",",
+    "x",
+    "1-",
+    "3-1",
+    "1..2",
+    "-1",
+    "0-99999999",
+    "1-70000",
+  ])
     expect(() => parseCpuList(text)).toThrow("invalid list of CPUs");
   expect(nodeSubsets([4, 0, 1]).map(nodeIds)).toEqual([
     [0],
