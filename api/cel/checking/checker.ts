@@ -22,6 +22,7 @@ import {
   unwrapOptional,
   type CelType,
 } from "./types.ts";
+import { fieldNamed } from "../schemas/escaping.ts";
 import type { Issues } from "../syntax/issues.ts";
 import {
   qualifiedName,
@@ -151,7 +152,7 @@ class Checker {
             at,
             `unexpected failed resolution of '${target.name}'`,
           );
-        const type = fields.get(field);
+        const type = fieldNamed(fields, field);
         return type ?? this.#fail(at, `undefined field '${field}'`);
       }
       case "param":
@@ -312,7 +313,7 @@ class Checker {
       return this.#fail(node.at, `'${name}' is not a message type`);
     for (const field of node.fields) {
       const found = this.#unwrap(field.value, field.optional);
-      const wanted = fields.get(field.name);
+      const wanted = fieldNamed(fields, field.name);
       if (!wanted) this.#fail(field.at, `undefined field '${field.name}'`);
       else if (!this.#bindings.assign([wanted], [found]))
         this.#fail(

@@ -20,3 +20,17 @@ export function escapeName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   return name.replace(/__|[./-]/g, (part) => escapes[part] as string);
 }
+
+/**
+ * The field that an expression means: after a dot a reserved name may also be written as it is, `self.namespace`
+ * for `self.__namespace__`. No other field's escaped name has that form.
+ */
+export function fieldNamed<T>(
+  fields: { get(name: string): T | undefined },
+  name: string,
+): T | undefined {
+  return (
+    fields.get(name) ??
+    (reserved.has(name) ? fields.get(`__${name}__`) : undefined)
+  );
+}

@@ -214,7 +214,18 @@ function* objectOf(
 
 const text: JsonSchema = { type: "string" };
 
+const isText = (schema: JsonSchema | undefined): boolean =>
+  schema?.type === "string";
+
+/** A schema that declares all of them is taken as it is: metadata with more than the two names, or their limits. */
 function withObjectMeta(schema: JsonSchema): JsonSchema {
+  const { kind, apiVersion, metadata } = schema.properties ?? {};
+  const { name, generateName } = metadata?.properties ?? {};
+  if (
+    metadata?.type === "object" &&
+    [kind, apiVersion, name, generateName].every((each) => isText(each))
+  )
+    return schema;
   return {
     ...schema,
     properties: {

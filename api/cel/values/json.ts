@@ -3,6 +3,7 @@
 // Only own properties are read, so that `constructor` is a key like any other.
 import { ExactNumber } from "../../exact-number.ts";
 import { finish, Pace, type Steps } from "../../queueing/steps.ts";
+import { fieldNamed } from "../schemas/escaping.ts";
 import { comparing, equal, isPlain, type ComparesAsList } from "./equality.ts";
 import {
   ArrayList,
@@ -284,7 +285,7 @@ export class JsonObject extends MapValue {
     return typeof key === "string" ? this.field(key) : undefined;
   }
   override field(name: string): Result | undefined {
-    const field = this.fields.get(name);
+    const field = fieldNamed(this.fields, name);
     if (!field?.reader || !Object.hasOwn(this.raw, field.jsonName))
       return undefined;
     const raw = this.raw[field.jsonName];

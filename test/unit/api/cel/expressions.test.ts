@@ -40,6 +40,22 @@ const schema: JsonSchema = {
     data: { type: "string", format: "byte" },
     free: { "x-kubernetes-preserve-unknown-fields": true },
     maybe: { type: "string", nullable: true },
+    template: {
+      type: "object",
+      "x-kubernetes-embedded-resource": true,
+      properties: {
+        apiVersion: { type: "string" },
+        kind: { type: "string" },
+        metadata: {
+          type: "object",
+          properties: {
+            name: { type: "string" },
+            generateName: { type: "string" },
+            namespace: { type: "string" },
+          },
+        },
+      },
+    },
   },
 };
 
@@ -57,6 +73,7 @@ const self = {
   ],
   labels: { a: "x", constructor: "y" },
   namespace: "ns",
+  template: { metadata: { namespace: "ns" } },
   "dashed-name": true,
   port: "80%",
   timeout: "1h",
@@ -99,6 +116,8 @@ test.each([
   ["has(self.maybe)", "false"],
   ["has(self.metadata.name) && !has(self.metadata.generateName)", "true"],
   ["self.__namespace__ + string(self.dashed__dash__name)", "nstrue"],
+  ["has(self.namespace) && self.namespace == 'ns'", "true"],
+  ["self.template.metadata.namespace", "ns"],
   ["self.set == ['b', 'a']", "true"],
   ["['b', 'a'] == self.set", "false"],
   ["self.set + ['b', 'c']", "[a, b, c]"],
