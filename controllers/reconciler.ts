@@ -23,6 +23,7 @@ interface ReconcilerOptions {
   context: ControllerContext;
   concurrency?: number;
   reconcile: (key: string) => Promise<ReconcileResult>;
+  baseBackoffMs?: number;
   maxBackoffMs?: number;
 }
 
@@ -40,7 +41,8 @@ export class Reconciler implements Controller {
   #stopped = false;
 
   constructor(options: ReconcilerOptions) {
-    const { name, context, concurrency = 1, reconcile, maxBackoffMs } = options;
+    const { name, context, concurrency = 1, reconcile } = options;
+    const { baseBackoffMs, maxBackoffMs } = options;
     this.#clock = context.clock;
     this.logger = context.logger.child({ controller: name });
     const metrics = context.metrics?.queue(name, {
@@ -58,6 +60,7 @@ export class Reconciler implements Controller {
       logger: this.logger,
       concurrency,
       process: reconcile,
+      ...(baseBackoffMs === undefined ? {} : { baseBackoffMs }),
       ...(maxBackoffMs === undefined ? {} : { maxBackoffMs }),
       isExpected: (error) =>
         error instanceof RetryLater ||

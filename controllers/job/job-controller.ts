@@ -62,6 +62,8 @@ class JobController {
       context,
       concurrency: options.concurrentJobSyncs,
       reconcile: (key) => this.#reconcile(key),
+      baseBackoffMs: 1000,
+      maxBackoffMs: 60_000,
     });
     this.#watch();
   }
