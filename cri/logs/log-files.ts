@@ -13,6 +13,11 @@ import { logFileFlags, openLogFile, type LogSource } from "./regular-file.ts";
 interface LogFilesOptions {
   /** The container's log was renamed: its writer begins a new file at the path. */
   reopen: (containerId: string) => Promise<void>;
+  /**
+   * Where another program writes the log: resolves when it has what the container wrote before, all of it unless the
+   * container may write on. Never rejects.
+   */
+  complete?: (containerId: string, mayWrite: boolean) => Promise<void>;
   /** Logs are links to Docker's own files, as cri-dockerd makes them; otherwise no link is followed. */
   linkToDocker?: () => boolean;
   clock: Clock;
@@ -25,9 +30,17 @@ export function createLogFiles(options: LogFilesOptions): ContainerLogs {
     ...(options.linkToDocker?.() ? { dockerId: id } : {}),
   });
   return {
-    open: (container, chosen) => readLog({ ...chosen, ...sourceOf(container) }),
-    tail: (container, maxLines, maxCharacters) =>
-      readLogTail(sourceOf(container), maxLines, maxCharacters),
+    open: (container, chosen) =>
+      readLog({
+        ...chosen,
+        ...sourceOf(container),
+        complete: async (mayWrite) =>
+          options.complete?.(container.id, mayWrite),
+      }),
+    async tail(container, maxLines, maxCharacters) {
+      await options.complete?.(container.id, false);
+      return readLogTail(sourceOf(container), maxLines, maxCharacters);
+    },
     async sizeBytes({ logPath }) {
       return (await lstat(logPath).catch(() => undefined))?.size ?? 0;
     },

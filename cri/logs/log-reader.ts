@@ -10,7 +10,10 @@ import type { LogOptions } from "./container-logs.ts";
 import { isDockerEntry, parseLogLine, shownTimestamp } from "./log-line.ts";
 import { inodeOf, openLogSource, type LogSource } from "./regular-file.ts";
 
-export interface LogReaderOptions extends LogOptions, LogSource {}
+export interface LogReaderOptions extends LogOptions, LogSource {
+  /** Awaited before the log is opened: see createLogFiles. */
+  complete?: (mayWrite: boolean) => Promise<void>;
+}
 
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
@@ -86,6 +89,7 @@ async function* rawLines(
   const wake = follow ? watcher(options, signal) : undefined;
   let handle: FileHandle | undefined;
   try {
+    await options.complete?.(options.isRunning());
     handle = await openLog(options, wake, signal);
     if (!handle) return;
     // Without follow the answer is what is there now: a container that goes on writing neither adds to the last lines

@@ -4,10 +4,14 @@ import type { Readable } from "node:stream";
 import * as fs from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";
+import { within } from "../../deadline.ts";
 import type { ContainerLogs } from "../../logs/container-logs.ts";
 import { createLogFiles } from "../../logs/log-files.ts";
 import { LogCopier } from "./log-copier.ts";
 import { positionFile } from "./log-position.ts";
+
+/** How long a reader waits for the copy of a log that may grow as fast as it is copied. */
+const readPatienceMs = 1_000;
 
 interface LogCopiersOptions {
   clock: Clock;
@@ -103,6 +107,13 @@ export class LogCopiers {
       reopen: async (id) => {
         await (await this.#copiers.get(id))?.reopen();
       },
+      // An exit may be seen before the end of the log is copied.
+      complete: (id, mayWrite) =>
+        mayWrite
+          ? within(clock, readPatienceMs, this.#drain(id)).catch(
+              () => undefined,
+            )
+          : this.#drain(id),
       clock,
       logger,
     });
@@ -113,10 +124,8 @@ export class LogCopiers {
           // A reader that follows waits for the copier too.
           isRunning: () => options.isRunning() || this.copies(container.id),
         }),
-      tail: async (container, maxLines, maxCharacters) => {
-        await this.#drain(container.id);
-        return files.tail(container, maxLines, maxCharacters);
-      },
+      tail: (container, maxLines, maxCharacters) =>
+        files.tail(container, maxLines, maxCharacters),
       sizeBytes: (container) => files.sizeBytes(container),
       rotate: async (container, maxFiles) => {
         const copier = await this.#copiers.get(container.id);

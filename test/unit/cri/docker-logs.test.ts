@@ -1,6 +1,7 @@
 // The copies of the daemon's logs: each entry once, through rotation, restarts at any point, and damage.
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import pino from "pino";
 import { systemClock, type Clock } from "../../../api/clock.ts";
 import { convertEntries } from "../../../cri/docker/logs/json-log.ts";
@@ -225,6 +226,27 @@ test("the copy is rotated: nothing is lost, also when the process is killed righ
   await next.forget(id);
   expect(fs.existsSync(positionFile(one.logPath))).toBe(false);
 });
+
+test.each([false, true])(
+  "a reader finds what was written before it asked (may write on: %s)",
+  async (running) => {
+    const one = container();
+    // Without its ticks nothing is copied by itself.
+    const copiers = new LogCopiers({ clock: new FakeClock(), logger });
+    const id = "d".repeat(64);
+    const root = path.dirname(one.source);
+    const source = path.join(root, `containers/${id}/${id}-json.log`);
+    fs.mkdirSync(path.dirname(source), { recursive: true });
+    await copiers.begin(id, one.logPath, root);
+    fs.writeFileSync(source, entry("last words\n"));
+    const log = copiers.logs.open(
+      { id, logPath: one.logPath },
+      { follow: false, timestamps: false, isRunning: () => running },
+    );
+    expect(await textOf(log)).toBe("last words\n");
+    await copiers.close();
+  },
+);
 
 test("a log that can't be copied fails nothing else", async () => {
   const directory = directories();
