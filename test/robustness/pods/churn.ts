@@ -1,11 +1,11 @@
-// Pods come and go on a real `orbit server` with containerd while the server is killed again and again. Looked at past the
-// server, on the runtime and the machine: never two ready sandboxes of one pod, never two running containers of one name in
-// a pod, containers of pods that stay are never started again, and in the end nothing is left of any pod: sandboxes,
+// Pods come and go on a real `orbit server`, with containerd or Docker, while the server is killed again and again. Looked at
+// past the server, on the runtime and the machine: never two ready sandboxes of one pod, never two running containers of one
+// name in a pod, containers of pods that stay are never started again, and in the end nothing is left of any pod: sandboxes,
 // containers, directories, mounts, cgroups, addresses.
 import * as fs from "node:fs";
 import * as path from "node:path";
 import pino from "pino";
-import { createContainerdRuntime } from "../../../cri/containerd/containerd-runtime.ts";
+import { openRuntime } from "../../../cri/open-runtime.ts";
 import type { Runtime } from "../../../cri/runtime.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { RunningOrbit } from "../../support/start-orbit.ts";
@@ -33,10 +33,11 @@ export async function churnPods(
   { kills, random, onKill }: ChurnOptions,
 ): Promise<ChurnResult> {
   const { directory, manifests } = started;
-  const runtime = createContainerdRuntime({
+  const runtime = await openRuntime({
     endpoint: fs
       .readFileSync(path.join(directory, "data/runtime-endpoint"), "utf8")
       .trim(),
+    ensureSandboxImage: false,
     logger: pino({ level: "silent" }),
   });
   await runtime.start();
@@ -166,7 +167,7 @@ function watchRuntime(runtime: Runtime): Watch {
   };
   const loop = (async () => {
     while (watching) {
-      // containerd outlives the server; it may be slow.
+      // The runtime outlives the server; it may be slow.
       await look().catch(() => undefined);
       await pause(40);
     }
@@ -196,11 +197,14 @@ async function leftOvers(
       ...(await runtime.listContainers()).map(({ id }) => `container ${id}`),
       ...names(path.join(directory, "data/agent/pods"), /./, "directory"),
       ...names(path.join(directory, "data/agent/memory"), /./, "secrets"),
-      ...names(
-        path.join(directory, "data/containerd/cni/leases/orbit"),
-        /^[\d.]+$/,
-        "address",
+      ...["containerd", "docker"].flatMap((kind) =>
+        names(
+          path.join(directory, `data/${kind}/cni/leases/orbit`),
+          /^[\d.]+$/,
+          "address",
+        ),
       ),
+      ...names(path.join(directory, "data/docker/networks"), /./, "network"),
       ...cgroups(path.basename(directory)),
       ...mounts(directory),
     ];
@@ -217,17 +221,16 @@ function names(directory: string, form: RegExp, what: string): string[] {
 }
 
 function cgroups(root: string): string[] {
-  return fs
-    .readdirSync("/sys/fs/cgroup")
-    .flatMap((controller) =>
-      ["", "burstable", "besteffort"].flatMap((level) =>
-        names(
-          path.join("/sys/fs/cgroup", controller, root, level),
-          /^pod/,
-          `cgroup of ${controller}`,
-        ),
+  // Where there is one hierarchy it begins at the mount itself.
+  return ["", ...fs.readdirSync("/sys/fs/cgroup")].flatMap((controller) =>
+    ["", "burstable", "besteffort"].flatMap((level) =>
+      names(
+        path.join("/sys/fs/cgroup", controller, root, level),
+        /^pod/,
+        `cgroup of ${controller || "all controllers"}`,
       ),
-    );
+    ),
+  );
 }
 
 function mounts(directory: string): string[] {
