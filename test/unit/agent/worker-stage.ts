@@ -96,7 +96,7 @@ export async function workerStage(
     finished,
     broken,
     async until(what, condition) {
-      const untilMs = performance.now() + 10_000;
+      const untilMs = performance.now() + 60_000;
       while (!condition()) {
         if (performance.now() > untilMs) throw new Error(`never: ${what}`);
         await turns(10);
