@@ -47,6 +47,8 @@ interface ServiceDocument {
 export class ExtensionDiscovery {
   /** By the name of the APIService. */
   readonly #known = new Map<string, VersionDiscovery>();
+  /** By the name of the APIService: why it is Stale, which is said once. */
+  readonly #problems = new Map<string, string>();
   readonly #documents = new Map<string, ServiceDocument>();
   /** By service: a request that is under way serves all versions of the service. */
   readonly #reading = new Map<string, Promise<ServiceDocument | undefined>>();
@@ -80,6 +82,7 @@ export class ExtensionDiscovery {
     const remote = remotes.get(name);
     if (!remote) {
       this.#forgetUnused();
+      this.#problems.delete(name);
       if (this.#known.delete(name)) changed();
       return;
     }
@@ -88,11 +91,15 @@ export class ExtensionDiscovery {
     try {
       const resources = await this.#read(remote);
       found = { version, resources, freshness: "Current" };
+      this.#problems.delete(name);
     } catch (error) {
-      logger.warn(
-        { apiService: name, err: error },
-        "can't read the discovery documents of an aggregated API",
-      );
+      const { message } = error as Error;
+      if (this.#problems.get(name) !== message)
+        logger.warn(
+          { apiService: name, err: error },
+          "can't read the discovery documents of an aggregated API",
+        );
+      this.#problems.set(name, message);
       found = { version, resources: [], freshness: "Stale" };
     }
     // Another change of it is in the queue.
