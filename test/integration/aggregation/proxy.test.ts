@@ -277,23 +277,20 @@ test("what the extension says of other origins is not passed on", async () => {
   ]).toEqual([null, "yes"]);
 });
 
+const breaksOff: ExtensionTestServer["answer"] = (_, response) => {
+  response.writeHead(200, { "content-length": "100" });
+  response.write("half");
+  setImmediate(() => response.destroy());
+  return true;
+};
+
 test("an answer that breaks off does not look whole", async () => {
-  extension.answer = (_, response) => {
-    response.writeHead(200, { "content-length": "100" });
-    response.write("half");
-    setImmediate(() => response.destroy());
-    return true;
-  };
+  extension.answer = breaksOff;
   await expect(server.call("GET", flunders)).rejects.toThrow();
 });
 
 test("a part of this process hears of an answer that breaks off", async () => {
-  extension.answer = (_, response) => {
-    response.writeHead(200, { "content-length": "100" });
-    response.write("half");
-    setImmediate(() => response.destroy());
-    return true;
-  };
+  extension.answer = breaksOff;
   await expect(partAsks(flunders)).rejects.toThrow("the answer was cut off");
 });
 
