@@ -60,7 +60,7 @@ export function sysctlRefusal(
   { spec }: Pod,
   allowedUnsafe: readonly string[],
 ): { reason: string; message: string } | undefined {
-  const allowed = [...safe, ...allowedUnsafe];
+  const allowed = [...safe, ...allowedUnsafe].map(sysctlName);
   for (const sysctl of spec.securityContext?.sysctls ?? []) {
     const name = sysctlName(sysctl.name);
     const forbid = (why: string): { reason: string; message: string } => ({
@@ -71,8 +71,7 @@ export function sysctlRefusal(
       pattern.endsWith("*")
         ? name.startsWith(pattern.slice(0, -1))
         : name === pattern;
-    if (!allowed.map(sysctlName).some(matches))
-      return forbid("not allowlisted");
+    if (!allowed.some(matches)) return forbid("not allowlisted");
     if (spec.hostNetwork && name.startsWith("net."))
       return forbid("not allowed with host Net enabled");
     if (spec.hostIPC && ipcNames.some((prefix) => name.startsWith(prefix)))

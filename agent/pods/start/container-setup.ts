@@ -99,7 +99,10 @@ export async function setUpContainer(
       mountsReadOnlyBelow(context.features(), sandbox.runtimeHandler),
       inputs.images,
     ),
-    context.files.writeHosts(pod, sandbox.ips),
+    context.files.writeHosts(
+      pod,
+      (pod.status?.podIPs ?? []).map(({ ip }) => ip),
+    ),
     context.files.terminationLog(
       pod,
       container.name,

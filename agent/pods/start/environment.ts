@@ -21,7 +21,6 @@ export interface EnvironmentSource {
   /** Services of a namespace; undefined while they are not known. */
   services(namespace: string): readonly Service[] | undefined;
   nodeResources(): NodeResources;
-  /** What a service link of the master namespace is called; "default". */
 }
 
 interface EnvironmentVariable {
