@@ -8,6 +8,7 @@ import type { ProbeOutcome } from "./probe-outcome.ts";
 import { lookUpHost } from "./host-lookup.ts";
 import { httpGet, resolvePort } from "./http-get.ts";
 import { dialText } from "./network-errors.ts";
+import { expand } from "../pods/shape/expansion.ts";
 
 const maxOutput = 10 * 1024;
 
@@ -24,7 +25,7 @@ export async function runProbe(
       return await exec(
         runtime,
         containerId,
-        probe.exec.command ?? [],
+        expandedCommand(probe.exec.command ?? [], container),
         timeoutMs,
       );
     if (probe.httpGet) return await http(probe, container, host, timeoutMs);
@@ -45,6 +46,12 @@ export async function runProbe(
   } catch (error) {
     return { verdict: "error", output: runtimeStatusText(error) };
   }
+}
+
+/** $(VAR) of a probe is what `env` says; of a value from elsewhere it is "", as at the kubelet. */
+function expandedCommand(command: string[], { env = [] }: Container): string[] {
+  const values = new Map(env.map(({ name, value = "" }) => [name, value]));
+  return command.map((text) => expand(text, (name) => values.get(name)));
 }
 
 async function exec(

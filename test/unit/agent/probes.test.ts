@@ -401,6 +401,27 @@ test("exec", async () => {
   });
 });
 
+test("the command of a probe has the container's variables", async () => {
+  const commands: string[][] = [];
+  const runtime = {
+    execSync: (_id: string, command: string[]) => {
+      commands.push(command);
+      return Promise.resolve({
+        exitCode: 0,
+        stdout: Buffer.alloc(0),
+        stderr: Buffer.alloc(0),
+      });
+    },
+  } as unknown as Runtime;
+  const command = ["$(PORT)", "$$(PORT)", "$(date)", "<$(FROM)>"];
+  const env = [
+    { name: "PORT", value: "80" },
+    { name: "FROM", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+  ];
+  await runProbe(runtime, { exec: { command } }, { name: "c", env }, "id", "");
+  expect(commands).toEqual([["80", "$(PORT)", "$(date)", "<>"]]);
+});
+
 test("ports by name and number", () => {
   expect(resolvePort("8080", container)).toBe(8080);
   expect(() => resolvePort("x", container)).toThrow("couldn't find port: x");
