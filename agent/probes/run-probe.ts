@@ -11,8 +11,30 @@ import { dialText } from "./network-errors.ts";
 import { expand } from "../pods/shape/expansion.ts";
 
 const maxOutput = 10 * 1024;
+/** How often a probe that can't be made is tried at once, as the kubelet's. */
+const maxTries = 3;
 
+/** Runs a probe once; one that could not be made is tried again at once, three times in all. */
 export async function runProbe(
+  runtime: Runtime,
+  probe: Probe,
+  container: Container,
+  containerId: string,
+  host: string,
+): Promise<ProbeOutcome> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await tryProbe(
+      runtime,
+      probe,
+      container,
+      containerId,
+      host,
+    );
+    if (outcome.verdict !== "error" || tries === maxTries) return outcome;
+  }
+}
+
+async function tryProbe(
   runtime: Runtime,
   probe: Probe,
   container: Container,

@@ -422,6 +422,27 @@ test("the command of a probe has the container's variables", async () => {
   expect(commands).toEqual([["80", "$(PORT)", "$(date)", "<>"]]);
 });
 
+test("what the runtime can't answer is asked three times", async () => {
+  let asked = 0;
+  const lost = new RuntimeError("unavailable", "gone");
+  const probe = { exec: { command: ["a"] } };
+  const after = (failures: number): Runtime =>
+    exec(() =>
+      asked++ < failures
+        ? Promise.reject(lost)
+        : Promise.resolve({
+            exitCode: 0,
+            stdout: Buffer.alloc(0),
+            stderr: Buffer.alloc(0),
+          }),
+    );
+  expect(await run(probe, after(2))).toMatchObject({ verdict: "success" });
+  expect(asked).toBe(3);
+  asked = 0;
+  expect(await run(probe, after(9))).toMatchObject({ verdict: "error" });
+  expect(asked).toBe(3);
+});
+
 test("ports by name and number", () => {
   expect(resolvePort("8080", container)).toBe(8080);
   expect(() => resolvePort("x", container)).toThrow("couldn't find port: x");
