@@ -1,10 +1,13 @@
 // Finds the requests that hold the event loop. Code that starts to work for a request reports that; until the next such
 // report, or the end of the loop's turn, the time is that request's. A request that took longer than the limit is counted
-// and logged with its path. Node measures the loop's own delay beside it, for everything this process does.
+// and logged with its path, ten of them at once and then one each ten seconds. Node measures the loop's own delay beside
+// it, for everything this process does.
 //
 // Invariants: costs a clock reading where work starts and one immediate a turn; an idle loop is not woken by it.
 import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";
 import type { Logger } from "pino";
+import { systemClock } from "../../api/clock.ts";
+import { TokenBucket } from "../../api/queueing/token-bucket.ts";
 
 /** For whom the loop works. */
 export interface LoopWork {
@@ -31,6 +34,9 @@ const maxPathLength = 256;
  * each 50 ms 0.07. A turn that is longer is always seen, and reported at most this much shorter than it was.
  */
 const resolutionMs = 50;
+/** Lines of the log at once, and a second: on an overloaded machine every request holds the loop. */
+const logBurst = 10;
+const logsPerSecond = 0.1;
 
 export class LoopWatch {
   /** Requests that held the loop longer than the limit. */
@@ -41,11 +47,15 @@ export class LoopWatch {
   readonly #delay: IntervalHistogram;
   #sumSeconds = 0;
   #count = 0;
+  #notLogged = 0;
+  readonly #lines: TokenBucket;
 
   constructor(
     private readonly logger: Pick<Logger, "warn">,
     private readonly limitMs = defaultLimitMs,
+    clock = systemClock,
   ) {
+    this.#lines = new TokenBucket(clock, logsPerSecond, logBurst);
     this.#delay = monitorEventLoopDelay({ resolution: resolutionMs });
   }
 
@@ -102,14 +112,20 @@ export class LoopWatch {
     const heldMs = nowMs - this.#sinceMs;
     if (heldMs <= this.limitMs || !this.#who) return;
     this.held++;
+    if (!this.#lines.tryTake()) {
+      this.#notLogged++;
+      return;
+    }
     const { method, url } = this.#who;
     this.logger.warn(
       {
         method,
         path: url.slice(0, maxPathLength).split("?", 1)[0],
         heldMs: Math.round(heldMs),
+        ...(this.#notLogged > 0 && { notLogged: this.#notLogged }),
       },
       "a request held the event loop",
     );
+    this.#notLogged = 0;
   }
 }

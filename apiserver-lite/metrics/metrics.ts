@@ -180,7 +180,7 @@ export class Metrics implements Observer {
       new Family(
         "orbit_event_loop_held_total",
         "counter",
-        "Requests that held the event loop longer than 50 ms at a time; each is logged with its path.",
+        "Requests that held the event loop longer than 50 ms at a time; they are logged with their paths, ten at once and one each ten seconds.",
       ).add({}, loopWatch.held),
     ];
   }

@@ -1,10 +1,12 @@
 // Who held the event loop is found by the work's own time on it, whatever else waited.
 import { LoopWatch } from "../../../../apiserver-lite/loop/loop-watch.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 
 interface Logged {
   method: string;
   path: string;
   heldMs: number;
+  notLogged?: number;
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -71,6 +73,33 @@ test("waiting is not holding", async () => {
   await turn();
   await turn();
   expect(logged).toEqual([]);
+});
+
+test("an overloaded machine logs ten at once, then one each ten seconds", async () => {
+  const logged: Logged[] = [];
+  const clock = new FakeClock(1000);
+  const watch = new LoopWatch(
+    { warn: (fields: Logged) => void logged.push(fields) } as never,
+    limitMs,
+    clock,
+  );
+  const hold = (path: string): void => {
+    watch.enter(get(path), 0);
+    watch.enter(get("/next"), longMs);
+    watch.enter(get("/next"), 0);
+  };
+  for (let index = 0; index < 30; index++) hold(`/${index}`);
+  expect(logged.map(({ path }) => path)).toEqual(
+    Array.from({ length: 10 }, (_, index) => `/${index}`),
+  );
+  clock.advance(10_000);
+  hold("/later");
+  hold("/too soon");
+  expect(logged.slice(10)).toEqual([
+    { method: "GET", path: "/later", heldMs: longMs, notLogged: 20 },
+  ]);
+  expect(watch.held).toBe(32);
+  await turn();
 });
 
 test("the loop's delay is measured between two questions", async () => {
