@@ -53,13 +53,7 @@ export function wireVolumes(
     registry,
     inUse,
     health: isGateOn(config, "CSIVolumeHealth"),
-    onGrown: (pod, volume) =>
-      events.pod(
-        pod,
-        "Normal",
-        "FileSystemResizeSuccessful",
-        `MountVolume.NodeExpandVolume succeeded for volume "${volume}" ${nodeName}`,
-      ),
+    events: events.sink,
     secret: async (namespace, name) => {
       const found = await objects.secret(namespace, name);
       return found && secretTexts(found);

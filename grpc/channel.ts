@@ -18,6 +18,7 @@ export const grpcCodes = {
   notFound: 5,
   alreadyExists: 6,
   failedPrecondition: 9,
+  outOfRange: 11,
   unimplemented: 12,
   unavailable: 14,
 } as const;

@@ -1,5 +1,5 @@
-// What a driver is asked for one volume of a pod: who it is and what it can, then to stage, to publish and to grow the
-// volume, with the objects' contexts, secrets and tokens. Keeps nothing; csi-plugin.ts decides what is asked when.
+// What a driver is asked for one volume of a pod: who it is and what it can, then to stage and to publish the
+// volume, and what to grow it takes, with the objects' contexts, secrets and tokens. Keeps nothing; csi-plugin.ts decides what is asked when.
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../../cri/directories.ts";
 import type { Clock } from "../../../api/clock.ts";
@@ -15,7 +15,7 @@ import {
 } from "../volume-plugin.ts";
 import { publishContext } from "./csi-attachment.ts";
 import { CsiCallError, type CsiDriver } from "./csi-driver.ts";
-import { expandOnNode } from "./csi-expansion.ts";
+import type { ExpandedVolume } from "./csi-expansion.ts";
 import { nodeCapability, type StageRequest } from "./csi-protocol.ts";
 import { rmdirIfThere, type CsiPaths } from "./csi-records.ts";
 import type { CsiRegistry } from "./csi-registry.ts";
@@ -34,8 +34,6 @@ export interface CsiCallsOptions {
   readonly clock: Clock;
   /** Gate CSIVolumeHealth: drivers are asked how their volumes are. */
   readonly health: boolean;
-  /** @param volume name of the persistent volume, which is larger for the pod now */
-  readonly onGrown?: (pod: Pod, volume: string) => void;
   /** Data of a Secret, decoded. */
   readonly secret: (
     namespace: string,
@@ -262,20 +260,27 @@ export class CsiCalls {
     };
   }
 
-  async expand(prepared: Prepared, request: VolumeRequest): Promise<void> {
+  /** undefined: the driver does not grow volumes on the node. */
+  expansion(
+    prepared: Prepared,
+    request: VolumeRequest,
+  ): ExpandedVolume | undefined {
     const { volume, driver, capabilities } = prepared;
-    const { client } = this.#options;
-    if (!client || !capabilities.has(nodeCapability.expand)) return;
-    const { pod } = request;
-    const grown = await expandOnNode({ client, driver, request }, async () => ({
-      volume_id: volume.handle,
-      volume_path: this.target(volume, pod),
-      staging_target_path: capabilities.has(nodeCapability.stageUnstage)
-        ? this.staging(volume)
-        : "",
-      volume_capability: capabilityOf(volume, capabilities, undefined),
-      secrets: await this.#secret(volume, "expandSecret"),
-    }));
-    if (grown) this.#options.onGrown?.(pod, volume.name);
+    if (!request.claim || volume.readOnly) return undefined;
+    if (!capabilities.has(nodeCapability.expand)) return undefined;
+    return {
+      key: `${volume.driver}^${volume.handle}`,
+      driver,
+      request,
+      arguments: async () => ({
+        volume_id: volume.handle,
+        volume_path: this.target(volume, request.pod),
+        staging_target_path: capabilities.has(nodeCapability.stageUnstage)
+          ? this.staging(volume)
+          : "",
+        volume_capability: capabilityOf(volume, capabilities, undefined),
+        secrets: await this.#secret(volume, "expandSecret"),
+      }),
+    };
   }
 }

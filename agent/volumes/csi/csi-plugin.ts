@@ -12,6 +12,7 @@ import { WorkQueue } from "../../../client/work-queue.ts";
 import { grpcCodes } from "../../../grpc/channel.ts";
 import { within } from "../../../cri/deadline.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
+import type { EventSink } from "../../events/pod-events.ts";
 import { isMountPoint, unmount } from "../files/mounts.ts";
 import type {
   MountedVolume,
@@ -26,6 +27,7 @@ import {
   type Prepared,
 } from "./csi-calls.ts";
 import { CsiCallError } from "./csi-driver.ts";
+import { CsiExpansion } from "./csi-expansion.ts";
 import { nodeCapability } from "./csi-protocol.ts";
 import {
   CsiPaths,
@@ -46,6 +48,8 @@ interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {
     "rootDirectory" | "memoryDirectory" | "nodeName"
   >;
   readonly inUse: VolumesInUse;
+  /** Of pods and claims whose volumes are grown. */
+  readonly events?: EventSink;
   readonly logger: Logger;
 }
 
@@ -56,6 +60,7 @@ export class CsiVolumes {
   readonly #options: CsiVolumesOptions;
   readonly paths: CsiPaths;
   readonly #calls: CsiCalls;
+  readonly #expansion: CsiExpansion;
   readonly #turns = new KeyedTurns();
   readonly #unstaging: WorkQueue;
   readonly plugin: VolumePlugin;
@@ -68,6 +73,10 @@ export class CsiVolumes {
       { ...options, nodeName: config.nodeName },
       this.paths,
     );
+    this.#expansion = new CsiExpansion({
+      ...options,
+      nodeName: config.nodeName,
+    });
     this.#unstaging = new WorkQueue({
       name: "csi-unstaging",
       clock,
@@ -117,8 +126,8 @@ export class CsiVolumes {
           this.#forget(volume, request.pod),
         );
       await this.#calls.publish(prepared, request.pod, true);
-      if (request.claim && !volume.readOnly)
-        await this.#calls.expand(prepared, request);
+      const expansion = this.#calls.expansion(prepared, request);
+      if (expansion) await this.#expansion.atMount(expansion);
       return this.#mounted(prepared, request.pod);
     });
   }
@@ -191,7 +200,8 @@ export class CsiVolumes {
       const prepared = await this.#calls.prepare(volume, request.pod);
       if (object?.spec.requiresRepublish)
         await this.#calls.publish(prepared, request.pod, false);
-      if (!volume.readOnly) await this.#calls.expand(prepared, request);
+      const expansion = this.#calls.expansion(prepared, request);
+      if (expansion) await this.#expansion.whileMounted(expansion);
     });
   }
 
@@ -284,6 +294,7 @@ export class CsiVolumes {
               !(await isMountPoint(staging));
             if (!isGone) throw error;
           });
+      this.#expansion.forget(keyOf(record));
       if (await isMountPoint(staging)) await unmount(staging);
       if (block) {
         await rmdirIfThere(staging, true);

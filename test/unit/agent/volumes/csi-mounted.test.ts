@@ -9,7 +9,8 @@ import {
 } from "../../../../client/resources.ts";
 import { passes } from "../../../support/control-plane.ts";
 import { nodeCapability } from "../../../../agent/volumes/csi/csi-protocol.ts";
-import { CsiTestNode, driverName, podWith } from "./csi-test-node.ts";
+import type { PersistentVolumeClaimStatus } from "../../../../api/types/core-v1.ts";
+import { CsiTestNode, driverName, podWith, refusal } from "./csi-test-node.ts";
 
 const tokensField = "csi.storage.k8s.io/serviceAccount.tokens";
 let node: CsiTestNode;
@@ -29,11 +30,7 @@ const requestsOf = (call: string): Record<string, unknown>[] =>
     .map(({ request }) => request);
 const refuse = (refused: string): void => {
   node.driver.intercept = (call) => {
-    if (call === refused)
-      throw Object.assign(new Error("not now"), {
-        code: grpc.status.INTERNAL,
-        details: "not now",
-      });
+    if (call === refused) throw refusal(grpc.status.INTERNAL, "not now");
   };
 };
 const allow = (): void => {
@@ -202,11 +199,12 @@ test("a mounted volume that became larger is grown in use, also after a failure"
     spec: { ...volume.spec, capacity: { storage: "3Gi" } },
   });
 
-  expect(node.agent.grown).toEqual([]);
+  expect(node.agent.events).toEqual([]);
   refuse("expand");
-  await expect(again(pod)).rejects.toThrow(
-    'MountVolume.NodeExpandVolume failed for volume "pv-vol" : rpc error: code = Internal desc = not now',
-  );
+  await again(pod);
+  expect(node.agent.events).toEqual([
+    'Pod p-a VolumeResizeFailed NodeExpandVolume.NodeExpandVolume failed for volume "pv-vol" : Expander.NodeExpand failed to expand the volume : rpc error: code = Internal desc = not now',
+  ]);
   expect((await claims.get("vol", "default")).status).toMatchObject({
     capacity: { storage: "1Gi" },
     conditions: [{ type: "FileSystemResizePending" }],
@@ -226,7 +224,139 @@ test("a mounted volume that became larger is grown in use, also after a failure"
   const asked = requestsOf("expand").length;
   await again(pod);
   expect(requestsOf("expand")).toHaveLength(asked);
-  expect(node.agent.grown).toEqual([`${pod.metadata.name} pv-vol`]);
+  const said =
+    'FileSystemResizeSuccessful MountVolume.NodeExpandVolume succeeded for volume "pv-vol" n1';
+  expect(node.agent.events.slice(1)).toEqual([
+    `Pod p-a ${said}`,
+    `PersistentVolumeClaim vol ${said}`,
+  ]);
   expect(requestsOf("stage")).toHaveLength(1);
   expect(requestsOf("publish")).toHaveLength(1);
+});
+
+/** As a resizer leaves the claim: its own part is done. */
+async function resizePending(storage: string): Promise<void> {
+  const claims = node.agent.client.resource(persistentVolumeClaims);
+  const claim = await claims.get("vol", "default");
+  const { resources } = claim.spec ?? {};
+  await claims.update({
+    ...claim,
+    spec: {
+      ...claim.spec,
+      resources: { ...resources, requests: { storage } },
+    },
+  });
+  const { metadata, status } = await claims.get("vol", "default");
+  await claims.updateStatus({
+    ...claim,
+    metadata,
+    status: {
+      ...status,
+      allocatedResources: { storage },
+      allocatedResourceStatuses: { storage: "NodeResizePending" },
+      conditions: [{ type: "FileSystemResizePending", status: "True" }],
+    },
+  });
+}
+
+async function claimStatus(): Promise<PersistentVolumeClaimStatus | undefined> {
+  const claims = node.agent.client.resource(persistentVolumeClaims);
+  return (await claims.get("vol", "default")).status;
+}
+
+const failing = (code: grpc.status): void => {
+  node.driver.intercept = (call) => {
+    if (call === "expand") throw refusal(code, "no");
+  };
+};
+
+describe("a resize that its resizer has handed to the node", () => {
+  let pod: ReturnType<typeof podWith>;
+  beforeEach(async () => {
+    await node.object({ attachRequired: false });
+    await node.registered();
+    await node.bound("vol");
+    pod = podWith("a", "vol");
+    await node.agent.volumes.mount(pod);
+    await resizePending("5Gi");
+  });
+
+  test("is in progress, then done, with the size that was allocated", async () => {
+    let during: unknown;
+    node.driver.intercept = async (call) => {
+      if (call === "expand") during = await claimStatus();
+    };
+    await again(pod);
+    expect(during).toMatchObject({
+      allocatedResourceStatuses: { storage: "NodeResizeInProgress" },
+      capacity: { storage: "1Gi" },
+    });
+    expect(requestsOf("expand")).toMatchObject([
+      { capacity_range: { required_bytes: 5 * 2 ** 30 } },
+    ]);
+    const status = await claimStatus();
+    expect(status).toMatchObject({
+      allocatedResources: { storage: "5Gi" },
+      capacity: { storage: "5Gi" },
+      conditions: [],
+    });
+    expect(status).not.toHaveProperty("allocatedResourceStatuses");
+    await again(pod);
+    expect(requestsOf("expand")).toHaveLength(1);
+  });
+
+  test("is given up when it is impossible, so that less can be asked for", async () => {
+    failing(grpc.status.OUT_OF_RANGE);
+    await again(pod);
+    expect(await claimStatus()).toMatchObject({
+      allocatedResourceStatuses: { storage: "NodeResizeInfeasible" },
+      capacity: { storage: "1Gi" },
+      conditions: [
+        { type: "FileSystemResizePending" },
+        {
+          type: "NodeResizeError",
+          status: "True",
+          message:
+            "failed to expand pvc with Expander.NodeExpand failed to expand the volume : rpc error: code = OutOfRange desc = no",
+        },
+      ],
+    });
+    await again(pod);
+    await node.agent.volumes.mount(podWith("b", "vol"));
+    expect(requestsOf("expand")).toHaveLength(1);
+  });
+
+  test("is tried again after another failure, and given up when less is wanted", async () => {
+    failing(grpc.status.INTERNAL);
+    await again(pod);
+    expect(await claimStatus()).toMatchObject({
+      allocatedResourceStatuses: { storage: "NodeResizeInProgress" },
+      conditions: [{}, { type: "NodeResizeError" }],
+    });
+    await expect(node.agent.volumes.mount(podWith("b", "vol"))).rejects.toThrow(
+      'MountVolume.NodeExpandVolume failed for volume "pv-vol" : Expander.NodeExpand failed to expand the volume : rpc error: code = Internal desc = no',
+    );
+    const claims = node.agent.client.resource(persistentVolumeClaims);
+    const claim = await claims.get("vol", "default");
+    const resources = { requests: { storage: "2Gi" } };
+    await claims.update({ ...claim, spec: { ...claim.spec, resources } });
+    await again(pod);
+    expect(await claimStatus()).toMatchObject({
+      allocatedResourceStatuses: { storage: "NodeResizeInfeasible" },
+    });
+    expect(requestsOf("expand")).toHaveLength(3);
+  });
+
+  test("waits for the next pod where the driver can't while the volume is in use", async () => {
+    failing(grpc.status.FAILED_PRECONDITION);
+    await again(pod);
+    await again(pod);
+    expect(requestsOf("expand")).toHaveLength(1);
+    expect(node.agent.events).toEqual([]);
+    allow();
+    await again(pod);
+    expect(requestsOf("expand")).toHaveLength(1);
+    await node.agent.volumes.mount(podWith("b", "vol"));
+    expect(await claimStatus()).toMatchObject({ capacity: { storage: "5Gi" } });
+  });
 });

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import type * as grpc from "@grpc/grpc-js";
 import { systemClock } from "../../../../api/clock.ts";
 import type {
   PersistentVolume,
@@ -155,7 +156,7 @@ function startAgent(root: string, api: MemoryApi) {
   const client = createClient(api, { clock: systemClock, logger: silent });
   const logger = silent;
   let tokens = 0;
-  const grown: string[] = [];
+  const events: string[] = [];
   const clock = systemClock;
   const config = {
     rootDirectory: path.join(root, "agent"),
@@ -184,7 +185,10 @@ function startAgent(root: string, api: MemoryApi) {
     registry,
     inUse: new VolumesInUse({ client, nodeName: "n1" }),
     health: false,
-    onGrown: ({ metadata }, volume) => grown.push(`${metadata.name} ${volume}`),
+    events: {
+      event: ({ kind, metadata }, _type, reason, message) =>
+        void events.push(`${kind} ${metadata.name} ${reason} ${message}`),
+    },
     secret: (namespace, name) =>
       Promise.resolve(name === "there" ? { password: namespace } : undefined),
     token: (_pod, audience) =>
@@ -221,7 +225,7 @@ function startAgent(root: string, api: MemoryApi) {
     volumes,
     registry,
     csiMetrics,
-    grown,
+    events,
     async start() {
       await volumes.start();
       await csi.start();
@@ -235,3 +239,7 @@ function startAgent(root: string, api: MemoryApi) {
     },
   };
 }
+
+/** An error with which a driver answers a call. */
+export const refusal = (code: grpc.status, details: string) =>
+  Object.assign(new Error(details), { code, details });

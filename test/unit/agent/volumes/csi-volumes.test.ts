@@ -16,7 +16,7 @@ import {
 import { VolumePending } from "../../../../agent/volumes/volume-plugin.ts";
 import { CsiNodeObject } from "../../../../agent/volumes/csi/csi-node.ts";
 import { passes, testNode } from "../../../support/control-plane.ts";
-import { CsiTestNode, driverName, podWith } from "./csi-test-node.ts";
+import { CsiTestNode, driverName, podWith, refusal } from "./csi-test-node.ts";
 
 let node: CsiTestNode;
 
@@ -314,9 +314,6 @@ test("a block volume is a device of the container", async () => {
   await passes(() => expect(node.driver.calls).toContain("unstage vol"));
   expect(node.mounted()).toEqual([]);
 });
-
-const refusal = (code: grpc.status, details: string) =>
-  Object.assign(new Error(details), { code, details });
 
 test("a refusal for good leaves nothing to unstage; one that may go on does", async () => {
   await node.object({ attachRequired: false });
