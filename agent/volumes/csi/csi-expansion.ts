@@ -41,11 +41,11 @@ interface Plan {
   readonly volumeName: string;
   /** A quantity. */
   readonly size: string;
-  /** The resizer reports its steps in the claim's status, and hears of this node's there. */
+  /** The resizer reports its steps in the claim's status, and reads this node's there. */
   readonly recovers: boolean;
 }
 
-/** What stands in the way of a size, not of the moment. */
+/** What keeps a driver from a size, now and later. */
 const infeasible: ReadonlySet<number> = new Set([
   grpcCodes.invalidArgument,
   grpcCodes.outOfRange,
