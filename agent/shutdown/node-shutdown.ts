@@ -127,7 +127,7 @@ export class NodeShutdown {
     logger.warn({ active }, "the machine's shutdown begins or is cancelled");
     events.node(
       "Normal",
-      "NodeShutdown",
+      "Shutdown",
       `Shutdown manager detected shutdown ${what}`,
     );
     onChange(active);

@@ -176,7 +176,7 @@ test("ordinary pods end first, critical ones when they are gone; then the machin
   await m.clock.advanceAsync(200);
   expect(m.held.locks).toBe(0);
   expect(m.events).toEqual([
-    "NodeShutdown: Shutdown manager detected shutdown event",
+    "Shutdown: Shutdown manager detected shutdown event",
   ]);
   m.shutdown.stop();
 });
@@ -209,7 +209,7 @@ test("a shutdown that is cancelled gives the node back and takes the lock again"
   expect(m.endedPods()).toEqual([["web", 20]]);
   expect(m.held.locks).toBe(1);
   expect(m.events[1]).toBe(
-    "NodeShutdown: Shutdown manager detected shutdown cancellation",
+    "Shutdown: Shutdown manager detected shutdown cancellation",
   );
   m.shutdown.stop();
   expect(m.held.locks).toBe(0);
