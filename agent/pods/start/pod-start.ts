@@ -72,7 +72,7 @@ export interface StartResult {
   retryInMs: number;
 }
 
-/** Rejects, after a FailedMount event, when a volume can't be made ready; with VolumePending while one is waited for. */
+/** Rejects, after a FailedMount or FailedMapVolume event, when a volume can't be made ready; with VolumePending while one is waited for. */
 export async function mountVolumes(
   { volumes, events }: Pick<PodStartContext, "volumes" | "events">,
   pod: Pod,
@@ -81,8 +81,11 @@ export async function mountVolumes(
     await volumes.mount(pod);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
+    const reason = text.startsWith("MapVolume.")
+      ? "FailedMapVolume"
+      : "FailedMount";
     if (!(error instanceof VolumePending))
-      events.pod(pod, "Warning", "FailedMount", text);
+      events.pod(pod, "Warning", reason, text);
     throw error;
   }
 }
