@@ -309,13 +309,22 @@ export class PodWorker {
     this.#waiting.clear();
     this.#context.tearDown.probes.stopLiveness(this.uid);
     this.#reportEnding(runtimePod, "ending", end);
-    const left = await this.#ending.containers(
-      this.#pod,
-      runtimePod,
-      end.graceSeconds ?? graceSeconds(this.#pod),
-    );
+    const left = await this.#ending
+      .containers(
+        this.#pod,
+        runtimePod,
+        end.graceSeconds ?? graceSeconds(this.#pod),
+      )
+      .catch((error: unknown) => this.#notEnded(error));
     this.#state = states.containersEnded(this.#state, left);
     return left;
+  }
+
+  #notEnded(error: unknown): never {
+    const message = `error killing pod: ${(error as Error).message}`;
+    const { events } = this.#context.sync;
+    events.pod(this.#pod, "Warning", "FailedKillPod", message);
+    throw error;
   }
 
   async #tearDown(left: RuntimePod, end: EndRequest): Promise<void> {
