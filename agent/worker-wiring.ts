@@ -3,6 +3,7 @@ import { cpus, totalmem } from "node:os";
 import type { Ground, PodRooms, Reporting } from "./agent-parts.ts";
 import { isGateOn } from "./config/feature-gates.ts";
 import type { NodeAdmission } from "./node/node-admission.ts";
+import { networkProblem } from "./node/runtime-health.ts";
 import { createHookRunner } from "./pods/end/lifecycle-hooks.ts";
 import { BackOff } from "./pacing/back-off.ts";
 import { CredentialProviderCache } from "./images/credential-providers.ts";
@@ -103,9 +104,8 @@ export function workersContext(
       probes,
       restartBackOff,
       ...(resize ? { resize } : {}),
-      start,
-      events,
-      clock,
+      networkProblem: () => networkProblem(node.runtimeState),
+      ...{ start, events, clock },
     },
     end,
     tearDown: {

@@ -15,9 +15,19 @@ export type RuntimeState =
   | { readonly state: "unknown" }
   | { readonly state: "ready" }
   /** It answers that it, or its network, is not ready. */
-  | { readonly state: "not-ready"; readonly problems: readonly string[] }
+  | {
+      readonly state: "not-ready";
+      readonly problems: readonly string[];
+      /** Of its network, among the others. */
+      readonly network: string | undefined;
+    }
   /** It refuses connections, or was silent for too long. */
   | { readonly state: "down"; readonly reason: string };
+
+/** Why only pods of the host's network can be started, as far as it is known. */
+export function networkProblem(state: RuntimeState): string | undefined {
+  return state.state === "not-ready" ? state.network : undefined;
+}
 
 interface RuntimeHealthOptions {
   runtime: Pick<Runtime, "status" | "version" | "listImages">;
@@ -89,14 +99,18 @@ export class RuntimeHealth {
     let next: RuntimeState;
     let recovered = false;
     try {
-      const problems = await within(clock, statusTimeoutMs, this.#ask());
+      const { problems, network } = await within(
+        clock,
+        statusTimeoutMs,
+        this.#ask(),
+      );
       recovered = this.#state.state === "down";
       this.#answeredAtMs = clock.monotonic();
       this.#silent = false;
       next =
         problems.length === 0
           ? { state: "ready" }
-          : { state: "not-ready", problems };
+          : { state: "not-ready", problems, network };
     } catch (error) {
       const silentMs = clock.monotonic() - (this.#answeredAtMs ?? -Infinity);
       if (isTimeout(error) && silentMs < silencePatienceMs) {
@@ -120,7 +134,7 @@ export class RuntimeHealth {
   }
 
   /** Resolves to what keeps it from running pods, as it says itself; rejects when it can't be asked. */
-  async #ask(): Promise<string[]> {
+  async #ask(): Promise<{ problems: string[]; network: string | undefined }> {
     const { runtime, clock } = this.#options;
     const problems: string[] = [];
     const status = await runtime.status();
@@ -130,10 +144,10 @@ export class RuntimeHealth {
       problems.push(
         `container runtime not ready: ${text("RuntimeReady", status.runtime)}`,
       );
-    if (!status.network.ready)
-      problems.push(
-        `container runtime network not ready: ${text("NetworkReady", status.network)}`,
-      );
+    const network = status.network.ready
+      ? undefined
+      : `container runtime network not ready: ${text("NetworkReady", status.network)}`;
+    if (network) problems.push(network);
     if (this.#version === undefined) {
       const version = await runtime.version();
       this.#version = `${version.runtimeName}://${version.runtimeVersion.replace(/^v/, "")}`;
@@ -143,7 +157,7 @@ export class RuntimeHealth {
       this.#images = await runtime.listImages();
       this.#imagesAtMs = nowMs;
     }
-    return problems;
+    return { problems, network };
   }
 }
 

@@ -72,6 +72,8 @@ export interface SyncContext {
     PodResizer,
     "applied" | "look" | "restarts" | "actuate" | "waits" | "forget"
   >;
+  /** Why only pods of the host's network can be started; undefined: there is no reason. */
+  readonly networkProblem?: () => string | undefined;
   readonly start: PodStartContext;
   readonly events: Pick<PodEvents, "pod" | "container">;
   readonly clock: Clock;
@@ -113,6 +115,8 @@ type SyncResult =
 
 /** Until a volume that others have to attach is looked at again, as often as the reference does. */
 const pendingMs = 500;
+/** Until a pod that waits for the runtime's network is looked at again: it may be there soon. */
+const noNetworkMs = 1000;
 
 export class PodSync {
   readonly #context: SyncContext;
@@ -183,6 +187,7 @@ export class PodSync {
       actions.finished ? "ending" : "running",
     );
     if (actions.finished) return { next: "finished" };
+    if (this.#lacksNetwork()) return { next: "sleep", forMs: noNetworkMs };
     const { changed, retryInMs } = await this.#execute(
       actions,
       runtimePod,
@@ -198,6 +203,17 @@ export class PodSync {
       this.#deadlineInMs(),
     );
     return { next: "sleep", forMs: forMs + 1 };
+  }
+
+  /** As at the kubelet nothing of such a pod is started, nor started again; an event says why. */
+  #lacksNetwork(): boolean {
+    const { networkProblem, events } = this.#context;
+    const pod = this.#of.pod();
+    const problem = pod.spec.hostNetwork ? undefined : networkProblem?.();
+    if (problem === undefined) return false;
+    const message = `network is not ready: ${problem}`;
+    events.pod(pod, "Warning", "NetworkNotReady", message);
+    return true;
   }
 
   async #resized(

@@ -48,6 +48,8 @@ export interface FakeContextOptions {
   readonly lastMessage?: string;
   /** Of pods with user namespaces of their own. */
   readonly users?: WorkersContext["tearDown"]["users"];
+  /** Why only pods of the host's network can be started. */
+  readonly networkProblem?: () => string | undefined;
   /** Hears of each event of a pod. */
   readonly events?: (reason: string, message: string) => void;
 }
@@ -57,7 +59,7 @@ export interface FakeContext extends WorkersContext {
 }
 
 export function fakeContext(options: FakeContextOptions): FakeContext {
-  const { runtime, clock, directory, onChange } = options;
+  const { runtime, clock, directory, onChange, networkProblem } = options;
   const config = resolveAgentConfig({
     nodeName: "node",
     rootDirectory: directory,
@@ -161,6 +163,7 @@ export function fakeContext(options: FakeContextOptions): FakeContext {
       ...{ runtimePods, admission, allocation, probes, restartBackOff },
       ...{ start, events, clock },
       ...(resize ? { resize } : {}),
+      ...(networkProblem ? { networkProblem } : {}),
     },
     end,
     tearDown: {

@@ -88,6 +88,64 @@ test.each([
   },
 );
 
+test("a block volume that can't be had is an event of its own", async () => {
+  const said: string[] = [];
+  let mounts = 0;
+  const on = await stage({
+    fate(call) {
+      if (call === "volumes.mount" && ++mounts === 1)
+        throw new Error('MapVolume.SetUpDevice failed for volume "pv" : no');
+      return { kind: "works" };
+    },
+    events: (reason) => void said.push(reason),
+  });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  expect(said).toContain("FailedMapVolume");
+  expect(said).not.toContain("FailedMount");
+});
+
+test("without the runtime's network only pods of the host's network start", async () => {
+  const said: string[] = [];
+  let problem: string | undefined = "no plug-in";
+  const on = await stage({
+    networkProblem: () => problem,
+    events: (reason, message) => void said.push(`${reason} ${message}`),
+  });
+  on.workers.set(pod());
+  on.workers.set({
+    ...pod({ hostNetwork: true }, "h"),
+    metadata: { name: "h", namespace: "ns", uid: "h" },
+  });
+  await on.until("the host's runs", () => on.running().length === 1);
+  await on.until("the other waits", () => said.length > 1);
+  expect(new Set(said.filter((line) => line.startsWith("Network")))).toEqual(
+    new Set(["NetworkNotReady network is not ready: no plug-in"]),
+  );
+  expect(on.node.sandboxes.size).toBe(1);
+  problem = undefined;
+  await on.until("both run", () => on.running().length === 2);
+});
+
+test("a pod that can't be ended says so, and ends when it can", async () => {
+  const said: string[] = [];
+  let stops = 0;
+  const on = await stage({
+    fate: (call) =>
+      call === "stopContainer" && ++stops === 1
+        ? { kind: "fails", code: "unknown" }
+        : { kind: "works" },
+    events: (reason, message) => void said.push(`${reason} ${message}`),
+  });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  expect(said.filter((line) => line.startsWith("FailedKillPod"))).toEqual([
+    "FailedKillPod error killing pod: stopContainer was not answered",
+  ]);
+});
+
 test("a pod's ids of its user namespace are free once nothing of it runs, before it is reported to be over", async () => {
   const released: string[] = [];
   const on = await stage({

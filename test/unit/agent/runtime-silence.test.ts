@@ -4,6 +4,7 @@ import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { logSink } from "../../../agent/events/event-sinks.ts";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
 import { NodeStartup } from "../../../agent/metrics/node-startup.ts";
+import { networkProblem } from "../../../agent/node/runtime-health.ts";
 import { NodeReporter } from "../../../agent/node/node-reporter.ts";
 import { RuntimeError, type Runtime } from "../../../cri/runtime.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -11,8 +12,10 @@ import { FakeClock } from "../../support/fake-clock.ts";
 const logger = pino({ level: "silent" });
 const well = { ready: true, reason: "", message: "" };
 
+type Mode = "answers" | "hangs" | "refuses" | "without network";
+
 /** `how` decides what the next calls do. */
-function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
+function reporterOf(how: { mode: Mode }) {
   const clock = new FakeClock();
   let recoveries = 0;
   const answer = <T>(value: T): Promise<T> => {
@@ -23,7 +26,14 @@ function reporterOf(how: { mode: "answers" | "hangs" | "refuses" }) {
       : Promise.resolve(value);
   };
   const runtime = {
-    status: () => answer({ runtime: well, network: well }),
+    status: () =>
+      answer({
+        runtime: well,
+        network:
+          how.mode === "without network"
+            ? { ready: false, reason: "NetworkPluginNotReady", message: "none" }
+            : well,
+      }),
     version: () =>
       answer({
         runtimeName: "c",
@@ -93,5 +103,24 @@ test("one that refuses is one at once", async () => {
   await secondsUntil(true);
   how.mode = "refuses";
   expect(await secondsUntil(false)).toBeLessThan(12);
+  await reporter.stop();
+});
+
+test("a network that is not ready is a problem of its own", async () => {
+  const how: Parameters<typeof reporterOf>[0] = { mode: "without network" };
+  const { clock, reporter, secondsUntil } = reporterOf(how);
+  await reporter.start();
+  await clock.advanceAsync(1000);
+  expect(reporter.runtimeState.state).toBe("not-ready");
+  expect(networkProblem(reporter.runtimeState)).toBe(
+    "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:none",
+  );
+  how.mode = "refuses";
+  await clock.advanceAsync(60_000);
+  expect(reporter.runtimeState.state).toBe("down");
+  expect(networkProblem(reporter.runtimeState)).toBeUndefined();
+  how.mode = "answers";
+  expect(await secondsUntil(true)).toBeLessThan(5);
+  expect(networkProblem(reporter.runtimeState)).toBeUndefined();
   await reporter.stop();
 });

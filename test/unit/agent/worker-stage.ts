@@ -40,6 +40,7 @@ export async function workerStage(
     admit?: FakeContextOptions["admit"];
     resize?: FakeContextOptions["resize"];
     events?: FakeContextOptions["events"];
+    networkProblem?: FakeContextOptions["networkProblem"];
     lastMessage?: string;
     users?: FakeContextOptions["users"];
     onReleased?: FakeContextOptions["onReleased"];
@@ -76,6 +77,9 @@ export async function workerStage(
     ...(options.admit ? { admit: options.admit } : {}),
     ...(options.resize ? { resize: options.resize } : {}),
     ...(options.events ? { events: options.events } : {}),
+    ...(options.networkProblem
+      ? { networkProblem: options.networkProblem }
+      : {}),
     ...(options.users ? { users: options.users } : {}),
     ...(options.onReleased ? { onReleased: options.onReleased } : {}),
     ...(options.lastMessage ? { lastMessage: options.lastMessage } : {}),
