@@ -40,6 +40,7 @@ import type { RuntimeAdoption } from "./runtime-adoption.ts";
 import type { LocalObjects } from "./sources/local/local-objects.ts";
 import type { PodSources } from "./sources/pod-sources.ts";
 import type { ReferencedObjects } from "./sources/referenced-objects.ts";
+import type { SystemOom } from "./node/system-oom.ts";
 import type { NodeShutdown } from "./shutdown/node-shutdown.ts";
 import type { StatsSummary } from "./stats/summary.ts";
 import type { CsiVolumes } from "./volumes/csi/csi-plugin.ts";
@@ -104,6 +105,7 @@ export interface AgentParts extends Ground, Reporting, PodRooms {
   readonly housekeeping: Housekeeping;
   readonly shutdown: NodeShutdown;
   readonly rotation: LogRotation;
+  readonly systemOom: SystemOom;
   /** undefined: there is no directory of image archives. */
   readonly archives: ArchiveDirectory | undefined;
   readonly podResources: PodResources;

@@ -81,6 +81,7 @@ class AgentLife {
     shutdown.start();
     housekeeping.start();
     rotation.start();
+    this.#parts.systemOom.start();
     this.#parts.archives?.start();
     await Promise.race([runtimeRead, afterMs(clock, startPatienceMs)]);
     adoption.startResync();
@@ -103,6 +104,7 @@ class AgentLife {
     shutdown.stop();
     housekeeping.stop();
     rotation.stop();
+    this.#parts.systemOom.stop();
     await this.#parts.archives?.stop();
     await node.stop();
     await sources.stop();

@@ -9,6 +9,7 @@ import { LogBudget } from "./logs/log-budget.ts";
 import { LogRotation } from "./logs/log-rotation.ts";
 import { machineCapacity } from "./node/machine.ts";
 import { NodeAllocatable } from "./node/node-allocatable.ts";
+import { SystemOom } from "./node/system-oom.ts";
 import { PressureControl } from "./node/pressure.ts";
 import { ContainerGarbage } from "./pods/clean/container-garbage.ts";
 import { isOwn, isStaticPod } from "./pods/shape/labels.ts";
@@ -16,7 +17,10 @@ import { evictPod } from "./pods/worker/evict.ts";
 
 export function wireUpkeep(
   parts: Wired,
-): Pick<AgentParts, "allocatable" | "pressure" | "housekeeping" | "rotation"> {
+): Pick<
+  AgentParts,
+  "allocatable" | "pressure" | "housekeeping" | "rotation" | "systemOom"
+> {
   const { settings: config, runtime, clock, logger, events } = parts;
   const { node, runtimePods, workers } = parts;
   const logged = () =>
@@ -92,7 +96,8 @@ export function wireUpkeep(
   });
   parts.metrics.add(() => housekeeping.families());
   parts.changes.onEvery(() => rotation.soon());
-  return { allocatable, pressure, housekeeping, rotation };
+  const systemOom = new SystemOom(parts);
+  return { allocatable, pressure, housekeeping, rotation, systemOom };
 }
 
 function wireContainerGarbage(parts: Wired): ContainerGarbage {
