@@ -58,6 +58,15 @@ import {
 const selectedNode = "volume.kubernetes.io/selected-node";
 const volumeKey = "volume:";
 
+const volumeIsGone = [
+  "ClaimLost",
+  "Bound claim has lost its PersistentVolume. Data on the volume is lost!",
+] as const;
+const boundToAnother = [
+  "ClaimMisbound",
+  "Two claims are bound to the same volume, this one is bound incorrectly",
+] as const;
+
 export function createVolumeBinder(context: ControllerContext): Controller {
   return new VolumeBinder(context).reconciler;
 }
@@ -111,8 +120,11 @@ class VolumeBinder {
       : await this.#choose(claim, key);
     if (volume && (isReservedFor(volume, claim) || !volume.spec?.claimRef))
       return this.#bind(volume, claim);
-    if (volumeName && wasBound(claim))
+    if (volumeName && wasBound(claim) && claim.status?.phase !== "Lost") {
       await this.#writeClaimStatus(claim, { phase: "Lost" });
+      const [reason, message] = volume ? boundToAnother : volumeIsGone;
+      this.#recorder.event(claim, "Warning", reason, message);
+    }
   }
 
   /** A volume that exists; for the next run one is provisioned otherwise. */

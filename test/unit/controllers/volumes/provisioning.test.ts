@@ -389,3 +389,50 @@ test("an ephemeral volume gets a claim that its pod owns, never another's", asyn
     ),
   );
 });
+
+test("a claim whose volume is gone, or another's, is lost and says so", async () => {
+  await start();
+  const volume = (name: string): Promise<PersistentVolume> =>
+    plane.client.resource(persistentVolumes).create({
+      metadata: { name },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "1Gi" },
+        hostPath: { path: "/srv" },
+        persistentVolumeReclaimPolicy: "Retain",
+        storageClassName: "",
+      },
+    });
+  for (const name of ["gone", "taken"]) {
+    await volume(name);
+    await make.claim(name, { storageClassName: "", volumeName: name });
+    await passes(async () =>
+      expect((await claimed(name)).status?.phase).toBe("Bound"),
+    );
+  }
+  const taken = await plane.client.resource(persistentVolumes).get("taken");
+  const claimRef = { ...taken.spec?.claimRef, name: "b", uid: "b" };
+  await plane.client
+    .resource(persistentVolumes)
+    .update({ ...taken, spec: { ...taken.spec, claimRef } });
+  // The binder looks at the claim again when it changes, or each 15 s.
+  const seen = await claimed("taken");
+  const labels = { seen: "again" };
+  await plane.client
+    .resource(persistentVolumeClaims)
+    .update({ ...seen, metadata: { ...seen.metadata, labels } });
+  // By force: its protection would keep it as long as the claim is there.
+  await plane.client.resource(persistentVolumes).delete("gone");
+  const gone = await plane.client.resource(persistentVolumes).get("gone");
+  const metadata = { ...gone.metadata, finalizers: [] };
+  await plane.client.resource(persistentVolumes).update({ ...gone, metadata });
+  await passes(async () => {
+    expect((await claimed("gone")).status?.phase).toBe("Lost");
+    expect((await claimed("taken")).status?.phase).toBe("Lost");
+    const reasons = plane.api
+      .all<Event>(events)
+      .map(({ reason, involvedObject }) => `${involvedObject?.name} ${reason}`);
+    expect(reasons).toContain("gone ClaimLost");
+    expect(reasons).toContain("taken ClaimMisbound");
+  });
+});
