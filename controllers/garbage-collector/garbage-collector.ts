@@ -8,6 +8,7 @@ import { LRUCache } from "lru-cache";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { ResourceRef } from "../../client/client.ts";
+import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
@@ -38,11 +39,13 @@ class GarbageCollector implements Controller {
   readonly #edits: ObjectEdits;
   readonly #reconciler: Reconciler;
   readonly #graph: OwnerGraph;
+  readonly #recorder: EventWriter;
   readonly #monitors: ResourceMonitors;
 
   constructor(context: ControllerContext, discovery: Discovery) {
     const { client, clock, logger, options } = context;
     this.#discovery = discovery;
+    this.#recorder = context.recorder("garbage-collector-controller");
     this.#edits = new ObjectEdits(client);
     this.#reconciler = new Reconciler({
       name: controllerName,
@@ -147,12 +150,26 @@ class GarbageCollector implements Controller {
           });
     if (found?.metadata.uid !== owner.uid) {
       if (!known || known.virtual) this.#absent.set(owner.uid, true);
+      else if (known.namespace !== "" && known.namespace !== node.namespace)
+        this.#reportNamespace(node, owner);
       return "dangling";
     }
     const { deletionTimestamp, finalizers } = found.metadata;
     return deletionTimestamp && finalizers?.includes(foregroundFinalizer)
       ? "waiting"
       : "solid";
+  }
+
+  /** The object goes for want of an owner that is there, in a namespace that no reference can mean. */
+  #reportNamespace(node: GraphNode, owner: OwnerReference): void {
+    const { apiVersion, kind, name, namespace, uid } = node;
+    const reference = `[${owner.apiVersion}/${owner.kind}, namespace: ${namespace}, name: ${owner.name}, uid: ${owner.uid}]`;
+    this.#recorder.event(
+      { apiVersion, kind, metadata: { name, namespace, uid } },
+      "Warning",
+      "OwnerRefInvalidNamespace",
+      `ownerRef ${reference} does not exist in namespace ${JSON.stringify(namespace)}`,
+    );
   }
 
   /** Lets a foreground-deleted object go when nothing holds it up, else sees to what does. */

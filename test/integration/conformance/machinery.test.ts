@@ -353,6 +353,34 @@ describe("garbage collection", () => {
     ...extra,
   });
 
+  test("an owner of another namespace is none, and an event says so", async () => {
+    const elsewhere = await tester.namespace(`machinery-owner-${count}`);
+    const there = await tester.ok(
+      "POST",
+      `/api/v1/namespaces/${elsewhere}/configmaps`,
+      map("owner", "gc"),
+    );
+    const owned = map("owned", "gc");
+    owned.metadata.ownerReferences = [owner(there)];
+    await tester.ok("POST", api("configmaps"), owned);
+    await eventually(
+      async () => {
+        const { items } = await tester.ok("GET", api("events"));
+        const event = items.find(
+          ({ reason }: Json) => reason === "OwnerRefInvalidNamespace",
+        );
+        expect(event).toMatchObject({
+          type: "Warning",
+          involvedObject: { kind: "ConfigMap", name: "owned" },
+          message: `ownerRef [v1/ConfigMap, namespace: ${ns}, name: owner, uid: ${there.metadata.uid}] does not exist in namespace "${ns}"`,
+        });
+        const left = await tester.call("GET", api("configmaps/owned"));
+        return left.status === 404;
+      },
+      { what: "the object goes and says why" },
+    );
+  });
+
   test("pods of a replication controller stay when nothing is said", async () => {
     const held = rc("held", 0);
     held.metadata.finalizers = ["example.com/held"];
