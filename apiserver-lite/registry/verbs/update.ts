@@ -353,9 +353,6 @@ function takeStatus(object: AnyObject, old: Readonly<AnyObject>): AnyObject {
   for (const name in next)
     if (name !== "metadata" && name !== "status")
       next[name] = copyJson(next[name]);
-  const owners = old.metadata.ownerReferences;
-  if (owners) next.metadata.ownerReferences = owners;
-  else if (next.metadata.ownerReferences) delete next.metadata.ownerReferences;
   if (object["status"] !== undefined) next["status"] = object["status"];
   else if (next["status"] !== undefined) delete next["status"];
   return next;
