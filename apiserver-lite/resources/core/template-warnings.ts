@@ -25,11 +25,12 @@ export const templateWarnings = (
 export function nameWarnings(
   { metadata }: Object,
   old: Object | undefined,
+  usedIn = "Pod names and hostnames",
 ): string[] {
   const problems = old ? [] : dnsLabelProblems(metadata.name ?? "");
   return problems.length > 0
     ? [
-        `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
+        `metadata.name: this is used in ${usedIn}, which can result in surprising behavior; a DNS label is recommended: [${problems.join(" ")}]`,
       ]
     : [];
 }

@@ -3,6 +3,7 @@ import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
 import type { Toleration } from "../../../api/types/core-v1.ts";
+import { deprecatedNodeLabels } from "../core/node-label-warnings.ts";
 import { validateTolerations } from "../core/pod/scheduling-validation.ts";
 import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
@@ -43,6 +44,11 @@ export const runtimeClassStrategy = strategyOf<RuntimeClass>({
   },
   validateUpdate: (object, old) =>
     immutable("handler", object.handler, old.handler),
+  *warnings({ scheduling }) {
+    for (const label of Object.keys(scheduling?.nodeSelector ?? {}).sort())
+      if (deprecatedNodeLabels[label])
+        yield `scheduling.nodeSelector: ${deprecatedNodeLabels[label]}`;
+  },
   printRow: (object, now) => {
     const { metadata, handler } = object;
     return [metadata.name, handler, formatAge(metadata.creationTimestamp, now)];

@@ -13,6 +13,7 @@ import type {
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
+import { nodeSelectorWarnings } from "../core/node-label-warnings.ts";
 import { strategyOf } from "../typed.ts";
 import {
   exactlyOneOf,
@@ -302,6 +303,8 @@ export const volumeAttributesClassStrategy: ResourceStrategy = {
 export const csiStorageCapacityStrategy = strategyOf<CSIStorageCapacity>({
   countsGeneration: false,
   allowUnconditionalUpdate: false,
+  warnings: ({ nodeTopology = {} }) =>
+    nodeSelectorWarnings("nodeTopology", nodeTopology),
   validate(object) {
     const { nodeTopology, storageClassName = "", capacity } = object;
     return [

@@ -4,6 +4,7 @@ import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { labelKeyProblems, qualifiedNameProblems } from "../../../api/names.ts";
 import type { StorageClass } from "../../../api/types/storage-v1.ts";
 import { formatAge } from "../../printing/age.ts";
+import { deprecatedNodeLabels } from "../core/node-label-warnings.ts";
 import { strategyOf } from "../typed.ts";
 import { exactlyOneOf, oneOf } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
@@ -49,6 +50,15 @@ function topologyProblems(terms: Topologies): FieldError[] {
 export const storageClassStrategy = strategyOf<StorageClass>({
   returnsDeleted: true,
   countsGeneration: false,
+  *warnings({ allowedTopologies = [] }) {
+    for (const [
+      at,
+      { matchLabelExpressions = [] },
+    ] of allowedTopologies.entries())
+      for (const [index, { key }] of matchLabelExpressions.entries())
+        if (deprecatedNodeLabels[key])
+          yield `allowedTopologies[${at}].matchLabelExpressions[${index}].key: ${deprecatedNodeLabels[key]}`;
+  },
   validate(object) {
     const { provisioner, reclaimPolicy, volumeBindingMode, parameters } =
       object;

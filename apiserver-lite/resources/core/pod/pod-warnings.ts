@@ -4,12 +4,15 @@ import { canonicalQuantity, parseQuantity } from "../../../../api/quantity.ts";
 import type {
   Container,
   ContainerPort,
-  NodeSelectorTerm,
   PodAffinityTerm,
   PodSpec,
   Volume,
 } from "../../../../api/types/core-v1.ts";
 import type { ObjectMeta } from "../../../../api/types/meta-v1.ts";
+import {
+  deprecatedNodeLabels,
+  expressionWarnings,
+} from "../node-label-warnings.ts";
 import { appArmorPrefix } from "./pod-annotations.ts";
 import { containersOf } from "./pod-security-validation.ts";
 
@@ -17,19 +20,6 @@ const quoted = JSON.stringify;
 const nanoInOne = 1_000_000_000n;
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-
-const topology = (part: string): string =>
-  `deprecated since v1.17; use "topology.kubernetes.io/${part}" instead`;
-const deprecatedLabels: Readonly<Record<string, string>> = {
-  "beta.kubernetes.io/arch":
-    'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  "beta.kubernetes.io/os":
-    'deprecated since v1.14; use "kubernetes.io/os" instead',
-  "failure-domain.beta.kubernetes.io/region": topology("region"),
-  "failure-domain.beta.kubernetes.io/zone": topology("zone"),
-  "beta.kubernetes.io/instance-type":
-    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-};
 
 const deprecatedAnnotations: Readonly<Record<string, string>> = {
   "scheduler.alpha.kubernetes.io/critical-pod":
@@ -69,35 +59,33 @@ export function appArmorWarning(field: string, container: string): string {
   return `${field}metadata.annotations[${appArmorPrefix}${container}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
 }
 
-function* ofTerm(field: string, term: NodeSelectorTerm): Iterable<string> {
-  for (const [index, { key }] of (term.matchExpressions ?? []).entries()) {
-    const since = deprecatedLabels[key];
-    if (since)
-      yield `${field}.matchExpressions[${index}].key: ${key} is ${since}`;
-  }
-}
-
 const matchesNothing = (field: string): string =>
   `${field}.labelSelector: a null labelSelector results in matching no pod`;
 
 function* ofNodeLabels(field: string, spec: PodSpec): Iterable<string> {
   for (const key of Object.keys(spec.nodeSelector ?? {}).sort())
-    if (deprecatedLabels[key])
-      yield `${field}.nodeSelector[${key}]: ${deprecatedLabels[key]}`;
+    if (deprecatedNodeLabels[key])
+      yield `${field}.nodeSelector[${key}]: ${deprecatedNodeLabels[key]}`;
   const nodes = spec.affinity?.nodeAffinity;
   const path = `${field}.affinity.nodeAffinity`;
   for (const [index, term] of (
     nodes?.[required]?.nodeSelectorTerms ?? []
   ).entries())
-    yield* ofTerm(`${path}.${required}.nodeSelectorTerms[${index}]`, term);
+    yield* expressionWarnings(
+      `${path}.${required}.nodeSelectorTerms[${index}]`,
+      term,
+    );
   for (const [index, { preference }] of (nodes?.[preferred] ?? []).entries())
-    yield* ofTerm(`${path}.${preferred}[${index}].preference`, preference);
+    yield* expressionWarnings(
+      `${path}.${preferred}[${index}].preference`,
+      preference,
+    );
   for (const [index, constraint] of (
     spec.topologySpreadConstraints ?? []
   ).entries()) {
     const { topologyKey, labelSelector } = constraint;
     const at = `${field}.topologySpreadConstraints[${index}]`;
-    const since = deprecatedLabels[topologyKey];
+    const since = deprecatedNodeLabels[topologyKey];
     if (since) yield `${at}.topologyKey: ${topologyKey} is ${since}`;
     if (!labelSelector) yield matchesNothing(at);
   }
@@ -297,6 +285,14 @@ function relation(one: ContainerPort, other: ContainerPort): string {
   return a === b && (x === "") !== (y === "") ? "dangerously ambiguous" : "";
 }
 
+const shownPort = ({
+  name = "",
+  hostPort = 0,
+  hostIP,
+  ...port
+}: ContainerPort) =>
+  `{Name:${name} HostPort:${hostPort} ContainerPort:${port.containerPort} Protocol:${port.protocol} HostIP:${hostIP}}`;
+
 /** Definitions of one port that later ones are compared with. */
 const maxSamePorts = 500;
 
@@ -306,6 +302,8 @@ function* ofPorts(field: string, spec: PodSpec): Iterable<string> {
     for (let index = 0; index < ports.length; index++) {
       const port = ports[index]!;
       const at = `${path}.ports[${index}]`;
+      if (port.hostIP && !port.hostPort)
+        yield `${at}: hostIP set without hostPort: ${shownPort(port)}`;
       const id = `${port.containerPort}/${port.protocol}`;
       const same = seen.get(id);
       for (const [where, other] of same ?? []) {

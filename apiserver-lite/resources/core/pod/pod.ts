@@ -28,6 +28,7 @@ import {
 } from "./pod-update-validation.ts";
 import { validatePod, validatePodCreate } from "./pod-validation.ts";
 import { podRow, podRowReads } from "./pod-status-text.ts";
+import { nameWarnings } from "../template-warnings.ts";
 import { appArmorWarning, podWarnings } from "./pod-warnings.ts";
 import { podSubresources } from "./pod-subresources.ts";
 
@@ -119,8 +120,12 @@ const rules: ResourceStrategy<Pod> = {
       pod.status.podIP = pod.status.podIPs[0].ip;
   },
   validate: (object) => validatePod(object),
-  warnings: (object) =>
-    podWarnings("", object.spec, object.metadata as Pod["metadata"]),
+  /** Not of updates, which are many and by programs mostly. */
+  *warnings(object, old) {
+    if (old) return;
+    yield* nameWarnings(object, old, "the Pod's hostname");
+    yield* podWarnings("", object.spec, object.metadata as Pod["metadata"]);
+  },
   validateCreate: (object) => validatePodCreate(object),
   validateUpdate: (object, old) => validatePodUpdate(object, old),
   graceSeconds,

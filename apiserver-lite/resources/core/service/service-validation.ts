@@ -1,5 +1,5 @@
 // Validation of services, with addresses and node ports already assigned, and what is warned of.
-import { isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 import type { FieldError } from "../../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
 import { asGo } from "../../../../api/go-syntax.ts";
@@ -31,8 +31,8 @@ type Problems = FieldError[];
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const trafficPolicies = ["Cluster", "Local"];
-const hintsAnnotation = "service.kubernetes.io/topology-aware-hints";
-const modeAnnotation = "service.kubernetes.io/topology-mode";
+export const hintsAnnotation = "service.kubernetes.io/topology-aware-hints";
+export const modeAnnotation = "service.kubernetes.io/topology-mode";
 const rangesAnnotation =
   "service.beta.kubernetes.io/load-balancer-source-ranges";
 const kubeletPort = 10250;
@@ -400,25 +400,4 @@ export function validateServiceStatus({ spec, status }: Service): Problems {
   return ingress.flatMap((one, index) =>
     validateIngress(`${field}[${index}]`, one),
   );
-}
-
-export function* serviceWarnings({
-  metadata,
-  spec = {},
-}: Service): Iterable<string> {
-  if (hintsAnnotation in (metadata.annotations ?? {}))
-    yield `annotation ${hintsAnnotation} is deprecated, please use ${modeAnnotation} instead`;
-  const { loadBalancerIP } = spec;
-  if (loadBalancerIP && !isIP(loadBalancerIP) && !/[.:]/.test(loadBalancerIP))
-    yield `spec.loadBalancerIP: IP address was accepted, but will be invalid in a future Kubernetes release: ParseAddr(${JSON.stringify(loadBalancerIP)}): unable to parse IP`;
-  for (const list of ["externalIPs"] as const)
-    for (const [index, ip] of (spec[list] ?? []).entries()) {
-      const canonical = isIPv6(ip) && new URL(`http://[${ip}]`).hostname;
-      if (canonical && canonical.slice(1, -1) !== ip)
-        yield `spec.${list}[${index}]: IPv6 address ${JSON.stringify(ip)} is not in RFC 5952 canonical format (${JSON.stringify(canonical.slice(1, -1))}), which may cause controller apply-loops`;
-    }
-  if (spec.type === "ExternalName" && spec.externalIPs?.length)
-    yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
-  if (spec.type !== "ExternalName" && spec.externalName)
-    yield 'spec.externalName is ignored when spec.type is not "ExternalName"';
 }

@@ -18,11 +18,11 @@ import {
   type SharedRanges,
 } from "./service-ip-allocator.ts";
 import {
-  serviceWarnings,
   validateService,
   validateServiceStatus,
   validateServiceUpdate,
 } from "./service-validation.ts";
+import { serviceWarnings } from "./service-warnings.ts";
 import { strategyOf } from "../../typed.ts";
 
 /** How often in a row other servers may take what was chosen here. */

@@ -16,6 +16,7 @@ import type {
 import { formatAge } from "../../../printing/age.ts";
 import { strategyOf } from "../../typed.ts";
 import { goDifference } from "../pod/pod-update-validation.ts";
+import { expressionWarnings } from "../node-label-warnings.ts";
 import { validateNodeSelector } from "../pod/scheduling-validation.ts";
 import {
   notSources,
@@ -230,14 +231,24 @@ const deprecatedSources: readonly [SourceKind, string, string?][] = [
 export const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 export const classAnnotationWarning = `metadata.annotations[${classAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`;
 
+const optionsAnnotation = "volume.beta.kubernetes.io/mount-options";
+
 function* volumeWarnings({
   metadata,
   spec = {},
 }: PersistentVolume): Iterable<string> {
   if (classAnnotation in (metadata.annotations ?? {}))
     yield classAnnotationWarning;
+  if (optionsAnnotation in (metadata.annotations ?? {}))
+    yield `metadata.annotations[${optionsAnnotation}]: deprecated since v1.31; use "mountOptions" attribute instead`;
   if (spec.persistentVolumeReclaimPolicy === "Recycle")
     yield "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  for (const [index, term] of terms.entries())
+    yield* expressionWarnings(
+      `spec.nodeAffinity.required.nodeSelectorTerms[${index}]`,
+      term,
+    );
   for (const [kind, since, name = kind] of deprecatedSources)
     if ((spec as Record<string, unknown>)[kind]) yield `spec.${name}: ${since}`;
 }
