@@ -81,24 +81,24 @@ export class Placer {
     const { timing } = this.#options;
     timing?.point("PreFilter", (compiledMs - startMs) / 1000);
     const rejections = new Map<NodeInfo, Rejection>();
+    const problem = (node: NodeInfo): Rejection | undefined =>
+      rejectionOn(node, compiled, this.#options.filters, view, cluster);
     // A node where room was made for it is looked at first.
     const nominated = view.pod.status?.nominatedNodeName;
     if (nominated && !anyNode) {
       const node = nodes.find(({ name }) => name === nominated);
-      if (node && !firstRejection(compiled, node)) {
+      if (node && !problem(node)) {
         timing?.point("Filter", secondsSince(compiledMs));
         return { feasible: [node], rejections, nominated: true };
       }
     }
-    const enough = this.#feasibleNodesToFind(nodes.length);
+    const open = openNodes(compiled, nodes, rejections);
+    const enough = this.#feasibleNodesToFind(open.length);
     const feasible: NodeInfo[] = [];
     let looked = 0;
-    while (looked < nodes.length && feasible.length < enough) {
-      const node = nodes[(this.#startIndex + looked++) % nodes.length]!;
-      const reserved = cluster.reserved?.(node, view) ?? node;
-      const rejection =
-        firstRejection(compiled, node) ??
-        (reserved === node ? undefined : firstRejection(compiled, reserved));
+    while (looked < open.length && feasible.length < enough) {
+      const node = open[(this.#startIndex + looked++) % open.length]!;
+      const rejection = problem(node);
       if (rejection) rejections.set(node, rejection);
       else feasible.push(node);
     }
@@ -123,16 +123,20 @@ export class Placer {
       const filter = plugin.compile(view, cluster);
       const { name } = plugin;
       timing.plugin(name, "PreFilter", undefined, secondsSince(startMs));
-      return filter
-        ? [
-            (node) => {
-              const beganMs = performance.now();
-              const rejection = filter(node);
-              timing.plugin(name, "Filter", rejection, secondsSince(beganMs));
-              return rejection;
-            },
-          ]
-        : [];
+      if (!filter) return [];
+      const timed: NodeFilter = (node) => {
+        const beganMs = performance.now();
+        const rejection = filter(node);
+        timing.plugin(name, "Filter", rejection, secondsSince(beganMs));
+        return rejection;
+      };
+      const { only, nowhere } = filter;
+      return [
+        Object.assign(timed, {
+          ...(only ? { only } : {}),
+          ...(nowhere ? { nowhere } : {}),
+        }),
+      ];
     });
   }
 
@@ -181,12 +185,64 @@ export class Placer {
   }
 }
 
+/** The nodes that are worth a look: those that every filter which names some names; the others are rejected. */
+function openNodes(
+  compiled: readonly NodeFilter[],
+  nodes: readonly NodeInfo[],
+  rejections: Map<NodeInfo, Rejection>,
+): readonly NodeInfo[] {
+  const [nowhere] = compiled.flatMap((filter) => filter.nowhere ?? []);
+  if (nowhere) {
+    for (const node of nodes) rejections.set(node, nowhere);
+    return [];
+  }
+  const restrictions = compiled.flatMap(({ only }) => only ?? []);
+  const [first] = restrictions;
+  if (!first) return nodes;
+  const plugins = restrictions.map(({ plugin }) => plugin).sort();
+  const rejection: Rejection = {
+    plugin: first.plugin,
+    reasons: [`node(s) didn't satisfy plugin(s) [${plugins.join(" ")}]`],
+    unresolvable: true,
+  };
+  return nodes.filter((node) => {
+    const isNamed = restrictions.every(({ names }) => names.has(node.name));
+    if (!isNamed) rejections.set(node, rejection);
+    return isNamed;
+  });
+}
+
 export function compileFilters(
   filters: readonly FilterPlugin[],
   view: PodView,
   cluster: ClusterView,
 ): NodeFilter[] {
   return filters.flatMap((plugin) => plugin.compile(view, cluster) ?? []);
+}
+
+/**
+ * Why the node can't take the pod: with the pods on it that others have made room for, then without these, on which an
+ * affinity may not lean.
+ * @param compiled the filters for this pod and cluster
+ */
+export function rejectionOn(
+  node: NodeInfo,
+  compiled: readonly NodeFilter[],
+  filters: readonly FilterPlugin[],
+  view: PodView,
+  cluster: ClusterView,
+): Rejection | undefined {
+  const reserved = cluster.reserved?.(node, view) ?? node;
+  if (reserved === node) return firstRejection(compiled, node);
+  const withOthers: ClusterView = {
+    namespaceLabels: cluster.namespaceLabels,
+    nodes: () =>
+      cluster.nodes().map((other) => (other === node ? reserved : other)),
+  };
+  return (
+    firstRejection(compileFilters(filters, view, withOthers), reserved) ??
+    firstRejection(compiled, node)
+  );
 }
 
 export function firstRejection(
@@ -206,7 +262,7 @@ export function firstRejection(
  */
 export function unavailableMessage(
   nodeCount: number,
-  rejections: ReadonlyMap<NodeInfo, Rejection>,
+  rejections: ReadonlyMap<NodeInfo, Pick<Rejection, "reasons" | "everywhere">>,
 ): string {
   if (nodeCount === 0) return "no nodes available to schedule pods";
   const everywhere = [...rejections.values()].find((each) => each.everywhere);

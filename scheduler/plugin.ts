@@ -21,7 +21,24 @@ export interface Rejection {
   plugin: string;
 }
 
-export type NodeFilter = (node: NodeInfo) => Rejection | undefined;
+export interface NodeFilter {
+  (node: NodeInfo): Rejection | undefined;
+  /** Where the pod itself names the nodes that may take it: no filter looks at any other. */
+  readonly only?: NamedNodes;
+  /** No node can take the pod: no filter looks at any. */
+  readonly nowhere?: Rejection;
+}
+
+/** @param rejection is said once, without a number of nodes */
+export function rejectEverywhere(rejection: Rejection): NodeFilter {
+  const nowhere: Rejection = { ...rejection, everywhere: true };
+  return Object.assign(() => nowhere, { nowhere });
+}
+
+interface NamedNodes {
+  readonly plugin: string;
+  readonly names: ReadonlySet<string>;
+}
 
 const events = [
   "node-added",

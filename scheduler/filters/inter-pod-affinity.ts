@@ -25,10 +25,8 @@ export const interPodAffinity: FilterPlugin = {
       against.size === 0
     )
       return undefined;
-    const affinity = placesOf(requiredAffinity, true, cluster);
-    const anti = requiredAntiAffinity.map((term) =>
-      placesOf([term], false, cluster),
-    );
+    const affinity = placesOf(requiredAffinity, cluster);
+    const anti = requiredAntiAffinity.map((term) => placesOf([term], cluster));
     // The first pod of a group that wants to be together may go anywhere it matches its own terms.
     const first =
       affinity.size === 0 &&
@@ -83,17 +81,15 @@ export function place(node: NodeInfo, topologyKey: string): string | undefined {
   return value === undefined ? undefined : `${topologyKey}=${value}`;
 }
 
-/** Topologies with a pod that matches all the terms (`together`), or the one term given. */
+/** Topologies with a pod that matches all the terms; one that is being deleted is still there. */
 function placesOf(
   terms: readonly AffinityTerm[],
-  together: boolean,
   cluster: ClusterView,
 ): Set<string> {
   const places = new Set<string>();
   if (terms.length === 0) return places;
   for (const node of cluster.nodes()) {
     for (const { pod } of node.pods.values()) {
-      if (pod.metadata.deletionTimestamp && together) continue;
       if (!terms.every((term) => term.matches(pod, cluster.namespaceLabels)))
         continue;
       for (const { topologyKey } of terms) {

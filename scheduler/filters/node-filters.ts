@@ -9,7 +9,13 @@ import type {
   NodeAffinityArgs,
   NodeResourcesFitArgs,
 } from "../configuration/configuration-types.ts";
-import type { FilterPlugin, Rejection } from "../plugin.ts";
+import type { NodeAffinity } from "../../api/types/core-v1.ts";
+import {
+  rejectEverywhere,
+  type FilterPlugin,
+  type NodeFilter,
+  type Rejection,
+} from "../plugin.ts";
 
 const blockingEffects = ["NoSchedule", "NoExecute"];
 
@@ -102,12 +108,41 @@ export const createNodeAffinityFilter = ({
       "node(s) didn't match scheduler-enforced node affinity",
       true,
     );
-    return ({ node }) => {
+    const named = namedNodes(affinity?.nodeAffinity);
+    if (named?.size === 0)
+      return rejectEverywhere(
+        rejection("NodeAffinity", "pod affinity terms conflict", true),
+      );
+    const filter: NodeFilter = ({ node }) => {
       if (added && !(node && matchesNodeSelector(added, node))) return enforced;
       return node && matchesNodeAffinity(pod.spec, node) ? undefined : rejected;
     };
+    return named
+      ? Object.assign(filter, {
+          only: { plugin: "NodeAffinity", names: named },
+        })
+      : filter;
   },
 });
+
+/** The only nodes that required terms can match, by their names; undefined where a term says nothing about names. */
+function namedNodes(
+  affinity: NodeAffinity | undefined,
+): ReadonlySet<string> | undefined {
+  const terms =
+    affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const lists = terms?.map(({ matchFields = [] }) => {
+    const wanted = matchFields.flatMap(({ key, operator, values = [] }) =>
+      key === "metadata.name" && operator === "In" ? [values] : [],
+    );
+    return wanted[0]?.filter((name) =>
+      wanted.every((values) => values.includes(name)),
+    );
+  });
+  if (!lists || lists.length === 0 || lists.includes(undefined))
+    return undefined;
+  return new Set(lists.flatMap((names) => names ?? []));
+}
 
 export const nodePorts: FilterPlugin = {
   name: "NodePorts",

@@ -144,6 +144,8 @@ function deviation(shares: readonly number[]): number {
   if (shares.length === 2) return Math.abs(shares[0]! - shares[1]!) / 2;
   const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length;
   return Math.sqrt(
-    shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / shares.length,
+    // Not by a power, whose last digit may differ.
+    shares.reduce((sum, one) => sum + (one - mean) * (one - mean), 0) /
+      shares.length,
   );
 }

@@ -35,6 +35,9 @@ import {
 } from "./claim-plan.ts";
 import type { NodeInfo } from "../node-info.ts";
 
+export const unboundImmediate =
+  "pod has unbound immediate PersistentVolumeClaims";
+
 /** A claim of a pod: bound to a volume, waiting for a node, or the reason why no node will do. */
 type ClaimState =
   | { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }
@@ -114,7 +117,7 @@ export class StorageState {
       volumeName ||
       storageClass?.volumeBindingMode !== "WaitForFirstConsumer"
     )
-      return { problem: "pod has unbound immediate PersistentVolumeClaims" };
+      return { problem: unboundImmediate };
     return { unbound: { claim, storageClass } };
   }
 

@@ -1,15 +1,23 @@
 // Volumes: a pod's claims must exist, be bound where their class does not wait, and be reachable from the node; for
 // claims of a class that waits, volumes must suit there or be made there (claim-plan.ts).
 import { isReachable } from "../../api/objects/volumes/volume-match.ts";
-import type { FilterPlugin, NodeFilter, Rejection } from "../plugin.ts";
-import type { StorageState } from "./storage-state.ts";
+import {
+  rejectEverywhere,
+  type FilterPlugin,
+  type NodeFilter,
+  type Rejection,
+} from "../plugin.ts";
+import { unboundImmediate, type StorageState } from "./storage-state.ts";
 import { unavailable } from "./claim-plan.ts";
 
 const plugin = "VolumeBinding";
 
-const rejection = (reason: string): Rejection => ({
+const isMissingClaim = (problem: string): boolean =>
+  /^persistentvolumeclaim "[^"]*" not found$/.test(problem);
+
+const rejection = (...reasons: string[]): Rejection => ({
   plugin,
-  reasons: [reason],
+  reasons,
   unresolvable: true,
 });
 
@@ -20,11 +28,15 @@ export function createVolumeBindingFilter(state: StorageState): FilterPlugin {
     compile({ pod }): NodeFilter | undefined {
       const claims = state.claimsOf(pod);
       if (claims.length === 0) return undefined;
-      const problem = claims.find((claim) => "problem" in claim);
-      if (problem) {
-        const rejected = { ...rejection(problem.problem), everywhere: true };
-        return () => rejected;
-      }
+      const problems = claims.flatMap((claim) =>
+        "problem" in claim ? [claim.problem] : [],
+      );
+      // As the reference, which looks for all claims, then at each, and last at what is not bound.
+      const problem =
+        problems.find(isMissingClaim) ??
+        problems.find((one) => one !== unboundImmediate) ??
+        problems[0];
+      if (problem !== undefined) return rejectEverywhere(rejection(problem));
       const volumes = claims.flatMap((claim) =>
         "volume" in claim ? [claim.volume] : [],
       );
@@ -35,10 +47,12 @@ export function createVolumeBindingFilter(state: StorageState): FilterPlugin {
         unbound.length > 0 ? state.planner(unbound) : () => undefined;
       return (info) => {
         const { node } = info;
+        const reasons = new Set<string>();
         if (!node || !volumes.every((volume) => isReachable(volume, node)))
-          return rejection(unavailable.affinity);
+          reasons.add(unavailable.affinity);
         const planned = plan(info);
-        return typeof planned === "string" ? rejection(planned) : undefined;
+        if (typeof planned === "string") reasons.add(planned);
+        return reasons.size > 0 ? rejection(...reasons) : undefined;
       };
     },
   };

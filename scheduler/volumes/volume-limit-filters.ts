@@ -45,13 +45,16 @@ export function createVolumeLimitFilter(state: StorageState): FilterPlugin {
           .drivers ?? []) {
           const own = wanted.get(driver);
           if (!own || allocatable?.count === undefined) continue;
-          const used = new Set(own);
+          const used = new Set<string>();
           for (const other of pods.values()) {
             if (!other.pod.spec.volumes?.length) continue;
             const theirs = volumesByDriver(state, other.pod).get(driver);
             for (const volume of theirs ?? []) used.add(volume);
           }
-          if (used.size > allocatable.count) return rejected;
+          // What is there already costs nothing, however much that is.
+          const added = [...own].filter((volume) => !used.has(volume)).length;
+          if (added > 0 && used.size + added > allocatable.count)
+            return rejected;
         }
         return undefined;
       };
