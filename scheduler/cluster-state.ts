@@ -79,9 +79,18 @@ export class ClusterState {
     this.#place(pod, key, nodeName);
   }
 
-  /** Room on the node is kept for the pod, until it is placed or forgets its nomination. */
-  nominate(pod: Pod, nodeName: string): void {
+  /**
+   * Room on the node is kept for the pod, until it is placed or forgets its nomination.
+   * @returns less important pods that wait for room on the same node
+   */
+  nominate(pod: Pod, nodeName: string): Pod[] {
     this.#nominated.set(objectKey(pod), { pod, nodeName });
+    const { priority = 0 } = pod.spec;
+    return [...this.#nominated.values()].flatMap((other) =>
+      other.nodeName === nodeName && (other.pod.spec.priority ?? 0) < priority
+        ? [other.pod]
+        : [],
+    );
   }
 
   dropNomination(key: string): void {

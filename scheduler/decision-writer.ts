@@ -17,6 +17,15 @@ interface DecisionWriterOptions {
   readonly schedulerName: string;
 }
 
+/** What comes of a pod that found no node, beside the report. */
+export interface FailureOutcome {
+  readonly preemption?: Preemption | undefined;
+  /** Pods that lose their nomination to the preemption's node. */
+  readonly displaced?: readonly Pod[];
+  /** The pod's own earlier nomination holds no more. */
+  readonly forgetNomination?: boolean;
+}
+
 export class DecisionWriter {
   constructor(private readonly options: DecisionWriterOptions) {}
 
@@ -47,8 +56,9 @@ export class DecisionWriter {
     pod: Pod,
     reason: string,
     message: string,
-    preemption?: Preemption,
+    outcome: FailureOutcome = {},
   ): Promise<void> {
+    const { preemption, displaced = [], forgetNomination = false } = outcome;
     const { clock, recorder } = this.options;
     recorder.event(pod, "Warning", "FailedScheduling", message);
     const known = findCondition(pod.status?.conditions, "PodScheduled");
@@ -56,7 +66,7 @@ export class DecisionWriter {
       known?.status === "False" &&
       known.reason === reason &&
       known.message === message;
-    if (!reported || preemption)
+    if (!reported || preemption || forgetNomination)
       await this.#patchStatus(pod, {
         conditions: [
           ...setCondition(
@@ -66,8 +76,14 @@ export class DecisionWriter {
           ),
         ],
         ...(preemption ? { nominatedNodeName: preemption.node.name } : {}),
+        ...(forgetNomination ? { nominatedNodeName: null } : {}),
       });
     if (preemption) await this.#preempt(pod, preemption);
+    await Promise.all(
+      displaced.map((other) =>
+        this.#patchStatus(other, { nominatedNodeName: null }),
+      ),
+    );
   }
 
   async #preempt(pod: Pod, { node, victims }: Preemption): Promise<void> {
@@ -105,7 +121,13 @@ export class DecisionWriter {
     );
   }
 
-  async #patchStatus(pod: Pod, status: PodStatus): Promise<void> {
+  async #patchStatus(
+    pod: Pod,
+    status: Omit<PodStatus, "nominatedNodeName"> & {
+      /** null takes it away. */
+      nominatedNodeName?: string | null;
+    },
+  ): Promise<void> {
     const { name, namespace, uid } = pod.metadata;
     try {
       await this.options.client

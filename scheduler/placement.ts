@@ -245,7 +245,7 @@ export function rejectionOn(
   );
 }
 
-export function firstRejection(
+function firstRejection(
   filters: readonly NodeFilter[],
   node: NodeInfo,
 ): Rejection | undefined {

@@ -1,12 +1,17 @@
 // Makes room for a pod by removing pods of lower priority from one node: the fewest and least important ones, and none
 // protected by a disruption budget when that can be helped. The pod is nominated to the node and tried again when its
 // victims are gone.
+import { findCondition } from "../api/objects/conditions.ts";
 import { selectorFromObject } from "../api/selectors.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { PodDisruptionBudget } from "../api/types/policy-v1.ts";
 import type { DefaultPreemptionArgs } from "./configuration/configuration-types.ts";
 import type { NodeInfo } from "./node-info.ts";
-import { compileFilters, firstRejection } from "./placement.ts";
+import {
+  compileFilters,
+  rejectionOn,
+  unavailableMessage,
+} from "./placement.ts";
 import type { ClusterView, FilterPlugin, Rejection } from "./plugin.ts";
 import type { PodView } from "./pod-view.ts";
 
@@ -30,8 +35,12 @@ interface PreemptionOptions {
 
 export type CandidateResult =
   | { candidates: readonly Candidate[] }
-  /** The text behind "preemption: ". */
-  | { message: string };
+  | {
+      /** The text behind "preemption: ". */
+      message: string;
+      /** No node can be made to take the pod: an earlier nomination holds no more. */
+      hopeless?: true;
+    };
 
 /** @param candidates one at least */
 export const bestCandidate = (candidates: readonly Candidate[]): Candidate =>
@@ -45,40 +54,35 @@ export function findCandidates(
   const total = cluster.nodes().length;
   if (view.pod.spec.preemptionPolicy === "Never")
     return { message: "not eligible due to preemptionPolicy=Never." };
-  const nominated = view.pod.status?.nominatedNodeName;
-  if (nominated && victimsLeave(view, cluster, nominated))
+  if (victimsLeave(view, rejections))
     return {
       message: "not eligible due to a terminating pod on the nominated node.",
     };
-  const helpless = [...rejections.values()].filter(
-    (rejection) => rejection.unresolvable,
-  ).length;
-  const enough = candidatesToFind(rejections.size - helpless, args);
+  const open = [...rejections].filter(([, { unresolvable }]) => !unresolvable);
+  const enough = candidatesToFind(open.length, args);
   const candidates: Candidate[] = [];
-  for (const [node, rejection] of rejections) {
-    if (rejection.unresolvable) continue;
+  const failures = new Map<NodeInfo, Pick<Rejection, "reasons">>(
+    [...rejections.keys()].map((node) => [node, notHelpful]),
+  );
+  for (const [node] of open) {
     // Enough of them, and one that breaks no budget among them.
     if (
       candidates.length >= enough &&
       candidates.some(({ budgetViolations }) => budgetViolations === 0)
     )
       break;
-    const candidate = tryNode(view, node, cluster, filters, budgets);
-    if (candidate) candidates.push(candidate);
+    const found = tryNode(view, node, cluster, filters, budgets);
+    if ("victims" in found) candidates.push(found);
+    else failures.set(node, found);
   }
   if (candidates.length > 0) return { candidates };
-  const texts = [
-    ...(rejections.size > helpless
-      ? [
-          `${rejections.size - helpless} No preemption victims found for incoming pod`,
-        ]
-      : []),
-    ...(helpless > 0
-      ? [`${helpless} Preemption is not helpful for scheduling`]
-      : []),
-  ];
-  return { message: `0/${total} nodes are available: ${texts.join(", ")}.` };
+  return { message: unavailableMessage(total, failures), hopeless: true };
 }
+
+const notHelpful = {
+  reasons: ["Preemption is not helpful for scheduling"],
+};
+const noVictims = { reasons: ["No preemption victims found for incoming pod"] };
 
 function candidatesToFind(
   nodes: number,
@@ -91,61 +95,79 @@ function candidatesToFind(
   return Math.max(share, minCandidateNodesAbsolute);
 }
 
-/** Victims of an earlier preemption are still ending on the nominated node. */
+/**
+ * Victims of an earlier preemption are still ending on the nominated node. That does not matter where the node can't take
+ * the pod whatever ends there.
+ */
 function victimsLeave(
-  view: PodView,
-  cluster: ClusterView,
-  nodeName: string,
+  { pod }: PodView,
+  rejections: ReadonlyMap<NodeInfo, Rejection>,
 ): boolean {
-  const node = cluster.nodes().find(({ name }) => name === nodeName);
-  if (!node) return false;
-  for (const { pod } of node.pods.values())
-    if (
-      pod.metadata.deletionTimestamp &&
-      priorityOf(pod) < priorityOf(view.pod)
-    )
-      return true;
+  const nominated = pod.status?.nominatedNodeName;
+  if (!nominated) return false;
+  for (const [node, { unresolvable }] of rejections)
+    if (node.name === nominated && !unresolvable)
+      return [...node.pods.values()].some(
+        (other) =>
+          priorityOf(other.pod) < priorityOf(pod) && isVictim(other.pod),
+      );
   return false;
 }
 
-/** The victims on one node, when removing lower priorities makes the pod fit. */
+/** Does it end because a scheduler said so, and not by anybody else's wish? */
+function isVictim({ metadata, status }: Pod): boolean {
+  if (!metadata.deletionTimestamp) return false;
+  const target = findCondition(status?.conditions, "DisruptionTarget");
+  return target?.status === "True" && target.reason === "PreemptionByScheduler";
+}
+
+/** The victims on one node, when removing lower priorities makes the pod fit, or why it does not. */
 function tryNode(
   view: PodView,
   node: NodeInfo,
   cluster: ClusterView,
   filters: readonly FilterPlugin[],
   budgets: readonly PodDisruptionBudget[],
-): Candidate | undefined {
+): Candidate | Pick<Rejection, "reasons"> {
   const priority = priorityOf(view.pod);
   const lower = [...node.pods.values()].filter(
     ({ pod }) => priorityOf(pod) < priority,
   );
-  if (lower.length === 0) return undefined;
+  if (lower.length === 0) return noVictims;
   const trial = node.clone();
   const trialCluster: ClusterView = {
+    ...(cluster.reserved
+      ? { reserved: (other, of) => cluster.reserved!(other, of) }
+      : {}),
     namespaceLabels: cluster.namespaceLabels,
     nodes: () =>
       cluster.nodes().map((other) => (other === node ? trial : other)),
   };
-  const fits = (): boolean =>
-    !firstRejection(compileFilters(filters, view, trialCluster), trial);
+  const problem = (): Rejection | undefined =>
+    rejectionOn(
+      trial,
+      compileFilters(filters, view, trialCluster),
+      filters,
+      view,
+      trialCluster,
+    );
   for (const { key } of lower) trial.remove(key);
-  if (!fits()) return undefined;
+  const inTheWay = problem();
+  if (inTheWay) return inTheWay;
+  lower.sort((a, b) => importance(a.pod, b.pod));
   const violating = violatesBudgets(lower, budgets);
   // Put back as many as possible, first those that must not be disrupted, then the most important.
-  const order = lower.sort(
-    (a, b) =>
-      Number(violating.has(b)) - Number(violating.has(a)) ||
-      importance(a.pod, b.pod),
+  const order = [...lower].sort(
+    (a, b) => Number(violating.has(b)) - Number(violating.has(a)),
   );
   const victims: PodView[] = [];
   for (const candidate of order) {
     trial.add(candidate);
-    if (fits()) continue;
+    if (!problem()) continue;
     trial.remove(candidate.key);
     victims.push(candidate);
   }
-  if (victims.length === 0) return undefined;
+  if (victims.length === 0) return noVictims;
   victims.sort((a, b) => importance(a.pod, b.pod));
   return {
     node,
@@ -154,12 +176,15 @@ function tryNode(
   };
 }
 
+/** Negative: the first is more important, by priority, then by having run for longer. */
 function importance(a: Pod, b: Pod): number {
-  return priorityOf(b) - priorityOf(a) || (startOf(a) < startOf(b) ? -1 : 1);
+  return priorityOf(b) - priorityOf(a) || compare(startOf(a), startOf(b));
 }
 
-const startOf = (pod: Pod): string =>
-  pod.status?.startTime ?? pod.metadata.creationTimestamp ?? "";
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A pod that has not started yet is younger than all others. */
+const startOf = ({ status }: Pod): string => status?.startTime ?? "9999";
 
 function violatesBudgets(
   views: readonly PodView[],
@@ -167,14 +192,17 @@ function violatesBudgets(
 ): Set<PodView> {
   const violating = new Set<PodView>();
   const left = budgets.map((budget) => budget.status?.disruptionsAllowed ?? 0);
+  // A budget without a selector, or for everything, protects nothing here.
   const selectors = budgets.map((budget) =>
     selectorFromObject(budget.spec?.selector),
   );
   for (const view of views) {
-    const { namespace, labels, name } = view.pod.metadata;
+    const { namespace, labels = {}, name } = view.pod.metadata;
+    if (Object.keys(labels).length === 0) continue;
     budgets.forEach((budget, index) => {
       if (budget.metadata.namespace !== namespace) return;
-      if (!selectors[index]!.matches(labels)) return;
+      const selector = selectors[index]!;
+      if (selector.empty || !selector.matches(labels)) return;
       if (budget.status?.disruptedPods?.[name]) return;
       if (left[index]!-- <= 0) violating.add(view);
     });

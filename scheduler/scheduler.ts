@@ -10,7 +10,7 @@ import type { Clock } from "../api/clock.ts";
 import type { Family } from "../api/metrics/family.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import type { Client } from "../client/client.ts";
-import { namespaces, podDisruptionBudgets, pods } from "../client/resources.ts";
+import { namespaces, pods } from "../client/resources.ts";
 import { ClusterState } from "./cluster-state.ts";
 import { completeConfiguration } from "./configuration/defaults.ts";
 import type { CompleteConfiguration } from "./configuration/configuration-types.ts";
@@ -29,12 +29,8 @@ import { unavailableMessage, type Search } from "./placement.ts";
 import { allEvents, type Rejection } from "./plugin.ts";
 import { PodViews } from "./pod-view.ts";
 import { PodBinder } from "./pod-binder.ts";
-import {
-  bestCandidate,
-  findCandidates,
-  type CandidateResult,
-} from "./preemption.ts";
 import { ProfileSet, type RunningProfile } from "./profile-set.ts";
+import { RoomMaker, type Room } from "./room-maker.ts";
 import { type PendingQueue, SchedulingQueue } from "./scheduling-queue.ts";
 import type { QueuedPod } from "./scheduling-queue.ts";
 import { StateFeed } from "./state-feed.ts";
@@ -68,9 +64,6 @@ export interface Scheduler {
   podResources(): Family[];
 }
 
-/** Where room could be made; undefined: none is looked for. */
-type Room = CandidateResult | undefined;
-
 const maxBindings = 64;
 /** The loop gives way to others after this long. */
 const sliceMs = 8;
@@ -89,6 +82,7 @@ class PodScheduler implements Scheduler {
   readonly #profiles: ProfileSet;
   #owners: PodOwners | undefined;
   readonly #dynamicResources: DynamicResources | undefined;
+  readonly #rooms: RoomMaker;
   readonly #binder: PodBinder;
   readonly #extenders: Extenders | undefined;
   /** Extenders are being asked about a pod: no other is tried, as each decision has to see all earlier ones. */
@@ -129,6 +123,11 @@ class PodScheduler implements Scheduler {
       },
     });
     const { metrics } = options;
+    this.#rooms = new RoomMaker({
+      ...{ client, metrics },
+      state: this.#state,
+      views: this.#views,
+    });
     this.#queue = new SchedulingQueue(clock, () => this.#plan(), {
       initialBackoffMs: options.initialBackoffMs,
       maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
@@ -280,7 +279,7 @@ class PodScheduler implements Scheduler {
       return "scheduled";
     }
     const { rejections } = placement;
-    const room = this.#victims(pod, profile, rejections);
+    const room = this.#rooms.look(pod, profile, rejections);
     return this.#unplaced(entry, profile, rejections, room);
   }
 
@@ -317,7 +316,7 @@ class PodScheduler implements Scheduler {
       return "scheduled";
     }
     const byExtenders = search.feasible.length > 0;
-    let room: Room = this.#victims(pod, profile, rejections);
+    let room: Room = this.#rooms.look(pod, profile, rejections);
     if (room && "candidates" in room) {
       const candidates = await extenders.preempt(pod, room.candidates);
       room =
@@ -348,14 +347,9 @@ class PodScheduler implements Scheduler {
     if (this.#phase === "stopped") return "error";
     const { pod } = entry;
     const why = unavailableMessage(this.#state.nodes().length, rejections);
-    const preemption =
-      room && "candidates" in room ? bestCandidate(room.candidates) : undefined;
     const message =
       room && "message" in room ? `${why} preemption: ${room.message}` : why;
-    if (preemption) {
-      this.#options.metrics?.victims(preemption.victims.length);
-      this.#state.nominate(pod, preemption.node.name);
-    }
+    const outcome = this.#rooms.settle(pod, room);
     this.#queue.failed(
       entry,
       byExtenders ? allEvents : hintsOf(profile, rejections),
@@ -363,26 +357,9 @@ class PodScheduler implements Scheduler {
     );
     if (profile.claimsAt("postFilter")) this.#releaseUnused(pod, rejections);
     this.#binder.track(
-      profile.writer.reportFailure(pod, "Unschedulable", message, preemption),
+      profile.writer.reportFailure(pod, "Unschedulable", message, outcome),
     );
     return "unschedulable";
-  }
-
-  /** Where ending pods of lower priority would make the pod fit. */
-  #victims(
-    pod: Pod,
-    { preemption: args, filters, name }: RunningProfile,
-    rejections: ReadonlyMap<NodeInfo, Rejection>,
-  ): Room {
-    if (rejections.size === 0 || !args) return undefined;
-    const budgets = this.#options.client
-      .informer(podDisruptionBudgets)
-      .lister.list();
-    const startMs = performance.now();
-    const options = { filters, rejections, budgets, args };
-    const found = findCandidates(this.#views.of(pod), this.#state, options);
-    this.#options.metrics?.preempts(name, "candidates" in found, startMs);
-    return found;
   }
 
   /** Claims that are allocated where the pod can't go are allocated again. */

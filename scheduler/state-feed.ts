@@ -101,8 +101,12 @@ export class StateFeed {
       state.setPod(pod);
       queue.remove(objectKey(pod));
       queue.notify("pod-added");
-    } else if (this.options.isMine(pod) && !pod.metadata.deletionTimestamp)
+    } else if (this.options.isMine(pod) && !pod.metadata.deletionTimestamp) {
+      // Victims of a scheduler before this one may still be ending.
+      const nodeName = pod.status?.nominatedNodeName;
+      if (nodeName) state.nominate(pod, nodeName);
       queue.add(pod);
+    }
   }
 
   #podUpdated(old: Pod, pod: Pod): void {
@@ -128,6 +132,10 @@ export class StateFeed {
     const key = objectKey(pod);
     if (state.isAssumed(key)) return;
     if (pod.metadata.deletionTimestamp) return queue.remove(key);
+    const nodeName = pod.status?.nominatedNodeName;
+    if (nodeName) state.nominate(pod, nodeName);
+    // One that is not written yet stays.
+    else if (old.status?.nominatedNodeName) state.dropNomination(key);
     const claimsMade = !sameJson(
       old.status?.resourceClaimStatuses,
       pod.status?.resourceClaimStatuses,
