@@ -3,9 +3,12 @@ import type { Pod } from "../../api/types/core-v1.ts";
 
 export const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 
+export const wholeNumber = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+
+/** -1: it has none. */
 export function completionIndex(pod: Pod): number {
-  const text = pod.metadata.annotations?.[indexAnnotation];
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : -1;
+  return wholeNumber(pod.metadata.annotations?.[indexAnnotation]) ?? -1;
 }
 
 export function parseIndexes(text: string | undefined): Set<number> {

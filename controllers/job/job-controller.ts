@@ -91,6 +91,7 @@ class JobController {
       if (plan.create.length > 0) does("pods_created");
       else does(plan.remove.length > 0 ? "pods_deleted" : "tracking");
     recordAll(this.#recorder, job, plan.events);
+    await this.#releaseAll(plan.forget);
     const failure = await this.#podWriter.apply(key, job, plan);
     const counted = plan.pending
       ? await this.#writeStatus(job, plan.pending)

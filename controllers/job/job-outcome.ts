@@ -72,7 +72,10 @@ function limitFailure({ spec }: Job, tally: Tally): Verdict | undefined {
   const limit = spec.backoffLimit ?? 6;
   const restarts =
     spec.template.spec?.restartPolicy === "OnFailure"
-      ? tally.active.reduce((sum, pod) => sum + restartsOf(pod), 0)
+      ? [...tally.active, ...tally.terminating].reduce(
+          (sum, pod) => sum + restartsOf(pod),
+          0,
+        )
       : 0;
   return tally.failed > limit ||
     (restarts > 0 && restarts >= Math.max(1, limit))

@@ -4,7 +4,7 @@
 // Order of the writes: pods first; then, when pods have ended, the status with their uids (`pending`); then their
 // finalizers go; then the status with their number. So a pod is counted exactly once, whenever the controller is cut off.
 import { clockToleranceMs, formatTime } from "../../api/clock.ts";
-import { isPodReady } from "../../api/objects/pod-state.ts";
+import { isPodReady, isPodTerminal } from "../../api/objects/pod-state.ts";
 import { backoffMs } from "../../api/queueing/backoff.ts";
 import type { Job, JobStatus } from "../../api/types/batch-v1.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
@@ -14,9 +14,11 @@ import { completionIndex, formatIndexes } from "./completion-indexes.ts";
 import { hasCondition, withJobCondition } from "./job-conditions.ts";
 import { deadlineInMs, outcomeOf } from "./job-outcome.ts";
 import type { Outcome } from "./job-outcome.ts";
-import { jobPod } from "./job-pod.ts";
-import { isIndexed, tallyOf } from "./job-tally.ts";
+import { allFailures } from "./index-failures.ts";
+import { jobPod, trackingFinalizer } from "./job-pod.ts";
+import { endMs, hasWantedIndex, isIndexed, tallyOf } from "./job-tally.ts";
 import type { Tally } from "./job-tally.ts";
+import { surplusPods } from "./surplus-pods.ts";
 
 /** Pods made in one sync, at most. */
 const burst = 500;
@@ -29,6 +31,8 @@ interface JobPlan extends PodWrites {
   readonly events: readonly PlannedEvent[];
   /** Written before finalizers go; undefined: no pod has ended. */
   readonly pending: JobStatus | undefined;
+  /** Pods that are ended for no fault of theirs: their finalizer goes before them, so that they are never counted. */
+  readonly forget: readonly Pod[];
   /** Pods whose finalizer goes. */
   readonly release: readonly Pod[];
   readonly status: JobStatus;
@@ -47,47 +51,72 @@ export function planJob(
   mayManage: boolean,
 ): JobPlan {
   const tally = tallyOf(job, owned);
-  const { status: started, events } = startOf(job, nowMs);
-  const outcome = outcomeOf(job, started, tally, nowMs);
+  const begun = begunStatus(job, nowMs);
+  const outcome = outcomeOf(job, begun, tally, nowMs);
   const ending = outcome.failure !== undefined || outcome.success !== undefined;
-  const waitMs =
-    mayManage && !ending && !job.spec.suspend ? failureWaitMs(tally, nowMs) : 0;
-  const deadlineMs = ending ? undefined : deadlineInMs(job, started, nowMs);
+  // A Job that ends is neither suspended nor resumed any more.
+  const { status: started, events } =
+    ending || !mayManage
+      ? { status: begun, events: [] }
+      : suspension(job, begun, nowMs);
+  const writes = mayManage
+    ? podWrites(job, tally, ending, nowMs)
+    : { create: [], remove: [], waitMs: 0 };
+  const { waitMs } = writes;
+  const deadlineMs =
+    ending || job.spec.suspend ? undefined : deadlineInMs(job, started, nowMs);
   const waits = [
     ...(waitMs > 0 ? [waitMs] : []),
     ...(deadlineMs === undefined ? [] : [Math.max(0, deadlineMs) + slackMs]),
   ];
   return {
-    ...(mayManage
-      ? podWrites(job, tally, ending, waitMs <= 0)
-      : { create: [], remove: [] }),
+    create: writes.create,
+    remove: writes.remove,
+    forget: ending ? [] : writes.remove,
     events,
     policyActions: tally.policyActions,
     ...statusWrites(job, withOutcome(started, outcome, nowMs), tally, {
       outcome,
       nowMs,
+      given: mayManage && ending ? givenUp(owned, tally) : [],
     }),
     requeueAfterMs: waits.length > 0 ? Math.min(...waits) : undefined,
   };
 }
 
-/** The status with its start time, and with the condition Suspended where that has changed. */
-function startOf(
+/** Of a Job that ends: pods that still run, or are deleted and have not ended. They are not waited for to be counted. */
+function givenUp(owned: readonly Pod[], { uncounted, named }: Tally): Pod[] {
+  const known = new Set([...uncounted.failed, ...uncounted.ignored, ...named]);
+  return owned.filter(
+    (pod) =>
+      !isPodTerminal(pod) &&
+      !known.has(pod) &&
+      pod.metadata.finalizers?.includes(trackingFinalizer),
+  );
+}
+
+/** The status with its start time. */
+function begunStatus({ status, spec }: Job, nowMs: number): JobStatus {
+  return status?.startTime || spec.suspend === true
+    ? { ...status }
+    : { ...status, startTime: formatTime(nowMs) };
+}
+
+/** The status with the condition Suspended where that has changed; the time of a Job that is resumed starts again. */
+function suspension(
   job: Job,
+  status: JobStatus,
   nowMs: number,
 ): { status: JobStatus; events: PlannedEvent[] } {
-  const status: JobStatus = { ...job.status };
   const suspended = job.spec.suspend === true;
   const time = formatTime(nowMs);
-  if (!status.startTime && !suspended) status.startTime = time;
   const known = status.conditions?.some(({ type }) => type === "Suspended");
   if (suspended === hasCondition(status, "Suspended") || (!suspended && !known))
     return { status, events: [] };
   const message = suspended ? "Job suspended" : "Job resumed";
-  const { startTime: _, ...rest } = status;
   return {
     status: withJobCondition(
-      suspended ? rest : { ...rest, startTime: time },
+      suspended ? status : { ...status, startTime: time },
       {
         type: "Suspended",
         status: suspended ? "True" : "False",
@@ -110,34 +139,61 @@ function failureWaitMs(tally: Tally, nowMs: number): number {
     0,
   );
   if (tally.failed === 0 || lastFailureMs === 0) return 0;
-  return lastFailureMs + backoffMs(failureBackoff, tally.failed - 1) - nowMs;
+  // A success starts the pauses again.
+  const failures =
+    tally.lastSuccessMs === 0
+      ? tally.failed
+      : tally.failureTimesMs.filter((ms) => ms > tally.lastSuccessMs).length;
+  if (failures === 0) return 0;
+  return lastFailureMs + backoffMs(failureBackoff, failures - 1) - nowMs;
+}
+
+/** The same for one index that has a limit of its own. */
+function indexWaitMs(replaced: Pod | undefined, nowMs: number): number {
+  if (!replaced) return 0;
+  const pauseMs = backoffMs(failureBackoff, allFailures(replaced) - 1);
+  const failedMs = endMs(replaced);
+  return failedMs > nowMs + clockToleranceMs ? 0 : failedMs + pauseMs - nowMs;
 }
 
 function podWrites(
   job: Job,
   tally: Tally,
   ending: boolean,
-  mayCreate: boolean,
-): PodWrites {
-  const { active } = tally;
-  if (ending || job.spec.suspend) return { create: [], remove: active };
+  nowMs: number,
+): PodWrites & { readonly waitMs: number } {
+  const { active, replaced } = tally;
+  const nothing = { create: [], remove: [], waitMs: 0 };
+  if (ending || job.spec.suspend) return { ...nothing, remove: active };
   const wanted = wantedPods(job, tally);
-  if (active.length > wanted) {
-    const byReadiness = [...active].sort(
-      (a, b) => Number(isPodReady(a)) - Number(isPodReady(b)),
-    );
-    const surplus = active.length - Math.max(0, wanted);
-    return { create: [], remove: byReadiness.slice(0, surplus) };
-  }
+  const surplus = active.length - Math.max(0, wanted);
+  const remove = surplusPods(job, active, Math.max(0, surplus));
+  if (remove.length > 0) return { ...nothing, remove: remove.slice(0, burst) };
   const missing = Math.min(
     wanted - active.length - keptPlaces(job, tally).length,
     burst,
   );
-  if (missing <= 0 || !mayCreate) return { create: [], remove: [] };
-  const create = isIndexed(job)
-    ? freeIndexes(job, tally, missing).map((index) => jobPod(job, index))
-    : Array.from({ length: missing }, () => jobPod(job, undefined));
-  return { create, remove: [] };
+  if (missing <= 0) return nothing;
+  const perIndex = job.spec.backoffLimitPerIndex !== undefined;
+  const waitMs = perIndex ? 0 : failureWaitMs(tally, nowMs);
+  if (waitMs > 0) return { ...nothing, waitMs };
+  if (!isIndexed(job)) {
+    const create = Array.from({ length: missing }, () =>
+      jobPod(job, undefined),
+    );
+    return { ...nothing, create };
+  }
+  const free = freeIndexes(job, tally, missing);
+  const waits = free.map((index) => indexWaitMs(replaced.get(index), nowMs));
+  const create = free
+    .filter((_, place) => waits[place]! <= 0)
+    .map((index) => jobPod(job, index, replaced.get(index)));
+  const later = waits.filter((ms) => ms > 0);
+  return {
+    ...nothing,
+    create,
+    waitMs: later.length > 0 ? Math.min(...later) : 0,
+  };
 }
 
 /** How many pods should run now. */
@@ -145,9 +201,7 @@ function wantedPods(job: Job, tally: Tally): number {
   const { completions, parallelism = 1 } = job.spec;
   if (completions === undefined)
     // The first success ends the work: those that run may finish.
-    return tally.succeeded > 0
-      ? Math.min(tally.active.length, parallelism)
-      : parallelism;
+    return tally.succeeded > 0 ? tally.active.length : parallelism;
   const failed = isIndexed(job) ? tally.failedIndexes.size : 0;
   return Math.min(completions - tally.succeeded - failed, parallelism);
 }
@@ -193,16 +247,30 @@ function statusWrites(
   job: Job,
   status: JobStatus,
   tally: Tally,
-  { outcome, nowMs }: { outcome: Outcome; nowMs: number },
+  {
+    outcome,
+    nowMs,
+    given,
+  }: { outcome: Outcome; nowMs: number; given: readonly Pod[] },
 ): Pick<JobPlan, "pending" | "release" | "status" | "finished"> {
   const { uncounted } = tally;
+  // One that has to hand its number of failures on stays as it is until then.
+  const staying = new Set(
+    outcome.failure || outcome.success ? [] : tally.replaced.values(),
+  );
+  const isDue = (pod: Pod): boolean => !staying.has(pod);
+  const newlyFailed = [
+    ...uncounted.failed.filter(isDue),
+    // Where it succeeds, what it still runs has not failed.
+    ...(outcome.failure ? given : []).filter((pod) => hasWantedIndex(job, pod)),
+  ];
   const indexed = isIndexed(job);
   const known = job.status?.uncountedTerminatedPods;
   const succeeded = [
     ...(known?.succeeded ?? []),
     ...(indexed ? [] : uids(uncounted.succeeded)),
   ];
-  const failed = [...(known?.failed ?? []), ...uids(uncounted.failed)];
+  const failed = [...(known?.failed ?? []), ...uids(newlyFailed)];
   const counts: JobStatus = {
     ...status,
     active: tally.active.length,
@@ -233,9 +301,11 @@ function statusWrites(
         }
       : undefined,
     release: [
+      ...tally.named,
       ...uncounted.succeeded,
-      ...uncounted.failed,
-      ...uncounted.ignored,
+      ...newlyFailed,
+      ...given.filter((pod) => !newlyFailed.includes(pod)),
+      ...uncounted.ignored.filter(isDue),
     ],
     ...finishedStatus(counted, outcome, nowMs),
   };

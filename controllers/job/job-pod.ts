@@ -6,11 +6,17 @@ import { controllerReference } from "../../api/objects/owner-references.ts";
 import { jobs } from "../../client/resources.ts";
 import { podFromTemplate } from "../workloads/pod-control.ts";
 import { indexAnnotation } from "./completion-indexes.ts";
+import { failureAnnotations } from "./index-failures.ts";
 
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";
 const indexVariable = "JOB_COMPLETION_INDEX";
 
-export function jobPod(job: Job, index: number | undefined): Pod {
+/** @param replaced the failed pod of that index whose place it takes */
+export function jobPod(
+  job: Job,
+  index: number | undefined,
+  replaced?: Pod,
+): Pod {
   const pod = podFromTemplate(
     job.spec.template,
     job,
@@ -51,11 +57,15 @@ export function jobPod(job: Job, index: number | undefined): Pod {
     metadata: {
       ...metadata,
       generateName: `${name}-${text}-`,
-      annotations: { ...metadata.annotations, [indexAnnotation]: text },
+      annotations: {
+        ...metadata.annotations,
+        [indexAnnotation]: text,
+        ...failureAnnotations(job, replaced),
+      },
     },
     spec: {
       ...pod.spec,
-      hostname: pod.spec.hostname ?? `${name}-${text}`,
+      hostname: `${name}-${text}`,
       containers: pod.spec.containers.map(withIndex),
       ...(pod.spec.initContainers
         ? { initContainers: pod.spec.initContainers.map(withIndex) }

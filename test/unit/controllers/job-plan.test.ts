@@ -163,7 +163,7 @@ test.each<[string, Given, object]>([
       },
       pods: ["a ok"],
     },
-    { create: "+", pending: "ua", counts: "2+0" },
+    { create: "+", pending: "ua", release: "a", counts: "2+0" },
   ],
   [
     "does not count one without the finalizer again",
@@ -188,7 +188,7 @@ test.each<[string, Given, object]>([
     {
       remove: "b",
       pending: "ua",
-      release: "a",
+      release: "a,b",
       counts: "1+0",
       conditions: "SuccessCriteriaMet=True:CompletionsReached",
     },
@@ -204,6 +204,7 @@ test.each<[string, Given, object]>([
       pods: ["a going"],
     },
     {
+      release: "a",
       counts: "3+0",
       conditions: "SuccessCriteriaMet=True:CompletionsReached",
     },
@@ -241,9 +242,9 @@ test.each<[string, Given, object]>([
     },
     {
       remove: "b",
-      pending: "ua",
-      release: "a",
-      counts: "0+2",
+      pending: "ua,ub",
+      release: "a,b",
+      counts: "0+3",
       conditions: "FailureTarget=True:BackoffLimitExceeded",
     },
   ],
@@ -265,9 +266,9 @@ test.each<[string, Given, object]>([
     },
     {
       remove: "b",
-      pending: "ua",
-      release: "a",
-      counts: "3+0",
+      pending: "ua,ub",
+      release: "a,b",
+      counts: "3+1",
       conditions: "FailureTarget=True:x",
     },
   ],
@@ -302,7 +303,13 @@ test.each<[string, Given, object]>([
       status: started,
       pods: ["a run"],
     },
-    { remove: "a", conditions: "FailureTarget=True:DeadlineExceeded" },
+    {
+      remove: "a",
+      pending: "ua",
+      release: "a",
+      counts: "0+1",
+      conditions: "FailureTarget=True:DeadlineExceeded",
+    },
   ],
   [
     "suspended ends its pods, and its clock",
@@ -402,9 +409,9 @@ test.each<[string, Given, object]>([
     },
     {
       remove: "1",
-      pending: "u0",
-      release: "0",
-      counts: "0+1",
+      pending: "u0,u1",
+      release: "0,1",
+      counts: "0+2",
       indexes: "/0",
       conditions: "FailureTarget=True:MaxFailedIndexesExceeded",
     },
@@ -418,7 +425,7 @@ test.each<[string, Given, object]>([
     },
     {
       remove: "1",
-      release: "0",
+      release: "0,1",
       counts: "1+0",
       indexes: "0/",
       conditions: "SuccessCriteriaMet=True:SuccessPolicy",
