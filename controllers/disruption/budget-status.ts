@@ -1,10 +1,12 @@
 // The status of a PodDisruptionBudget as a function of it, its pods and the sizes of their controllers. Nothing here reads
 // or writes.
 import { formatTime } from "../../api/clock.ts";
-import { setCondition } from "../../api/objects/conditions.ts";
+import { findCondition, setCondition } from "../../api/objects/conditions.ts";
 import { scaledValue } from "../../api/objects/int-or-string.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
+import type { PlannedEvent } from "../workloads/planned-event.ts";
+import { unmanagedPods, type Scale } from "./expected-pods.ts";
 import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
@@ -17,23 +19,34 @@ interface BudgetPlan {
   readonly status: PodDisruptionBudgetStatus;
   /** Until a pod counts as disrupted no longer. */
   readonly waitMs: number | undefined;
+  readonly events: readonly PlannedEvent[];
 }
 
 /**
- * @param chosen the pods that the budget selects and that have not ended
- * @param scaleOf the wanted replicas of all controllers behind the pods; throws where one has no scale
+ * @param chosen the pods that the budget selects
+ * @param scaleOf of all controllers behind the pods; throws where one has no scale
  */
 export function planBudget(
   budget: PodDisruptionBudget,
   chosen: readonly Pod[],
-  scaleOf: (pods: readonly Pod[]) => number,
+  scaleOf: (pods: readonly Pod[]) => Scale,
   nowMs: number,
 ): BudgetPlan {
-  let counts: { expected: number; desired: number };
+  let counts: Counts;
   try {
     counts = countsOf(budget, chosen, scaleOf);
   } catch (error) {
-    return { status: failedStatus(budget, error, nowMs), waitMs: undefined };
+    return {
+      status: failedStatus(budget, error, nowMs),
+      waitMs: undefined,
+      events: [
+        {
+          type: "Warning",
+          reason: "CalculateExpectedPodCountFailed",
+          message: `Failed to calculate the number of expected pods: ${textOf(error)}`,
+        },
+      ],
+    };
   }
   const { disruptedPods, waitMs } = stillDisrupted(budget, chosen, nowMs);
   const healthy = chosen.filter(
@@ -61,24 +74,34 @@ export function planBudget(
       }),
     },
     waitMs,
+    events: counts.unmanaged ? [unmanagedPods(budget.spec?.selector)] : [],
   };
+}
+
+interface Counts {
+  readonly expected: number;
+  readonly desired: number;
+  /** Pods without a controller are left out. */
+  readonly unmanaged?: boolean;
 }
 
 function countsOf(
   { spec }: PodDisruptionBudget,
   chosen: readonly Pod[],
-  scaleOf: (pods: readonly Pod[]) => number,
-): { expected: number; desired: number } {
+  scaleOf: (pods: readonly Pod[]) => Scale,
+): Counts {
   const { minAvailable, maxUnavailable } = spec ?? {};
-  if (maxUnavailable !== undefined) {
-    const expected = scaleOf(chosen);
-    const may = scaledValue(maxUnavailable, expected, "up");
-    return { expected, desired: Math.max(0, expected - may) };
+  if (maxUnavailable === undefined) {
+    if (minAvailable === undefined) return { expected: 0, desired: 0 };
+    if (typeof minAvailable !== "string")
+      return { expected: chosen.length, desired: minAvailable };
   }
-  if (typeof minAvailable !== "string")
-    return { expected: chosen.length, desired: minAvailable ?? 0 };
-  const expected = scaleOf(chosen);
-  return { expected, desired: scaledValue(minAvailable, expected, "up") };
+  const { replicas: expected, unmanaged } = scaleOf(chosen);
+  const desired =
+    maxUnavailable === undefined
+      ? scaledValue(minAvailable, expected, "up")
+      : Math.max(0, expected - scaledValue(maxUnavailable, expected, "up"));
+  return { expected, desired, unmanaged: unmanaged.length > 0 };
 }
 
 function stillDisrupted(
@@ -112,10 +135,13 @@ function failedStatus(
     conditions: withAllowed(budget, nowMs, {
       status: "False",
       reason: "SyncFailed",
-      message: error instanceof Error ? error.message : String(error),
+      message: textOf(error),
     }),
   };
 }
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 type BudgetCondition = NonNullable<
   PodDisruptionBudgetStatus["conditions"]
@@ -127,11 +153,20 @@ function withAllowed(
   condition: Omit<BudgetCondition, "type" | "lastTransitionTime">,
 ): BudgetCondition[] {
   const time = formatTime(nowMs);
-  return [
-    ...setCondition(
-      status?.conditions,
-      { type: "DisruptionAllowed", lastTransitionTime: time, ...condition },
-      time,
-    ),
-  ];
+  const { observedGeneration } = condition;
+  const conditions = setCondition(
+    status?.conditions,
+    { type: "DisruptionAllowed", lastTransitionTime: time, ...condition },
+    time,
+  );
+  const { observedGeneration: before } =
+    findCondition(conditions, "DisruptionAllowed") ?? {};
+  // The generation that it was seen at moves also where nothing else does.
+  return conditions.map((one) =>
+    one.type === "DisruptionAllowed" &&
+    observedGeneration !== undefined &&
+    before !== observedGeneration
+      ? { ...one, observedGeneration }
+      : one,
+  );
 }

@@ -1,6 +1,5 @@
 // The status of PodDisruptionBudgets: how many pods are expected, must be and are healthy, and so how many may be
 // disrupted now. Expected are the replicas of the pods' controllers where a percentage or maxUnavailable needs them.
-import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { KubeObject } from "../../api/object.ts";
 import { selectorFromObject } from "../../api/selectors.ts";
@@ -12,7 +11,6 @@ import type {
 } from "../../api/types/policy-v1.ts";
 import type { ResourceRef } from "../../client/client.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
-import { controllerOf } from "../../api/objects/owner-references.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import {
   deployments,
@@ -25,9 +23,9 @@ import {
 import type { Controller, ControllerContext } from "../context.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+import { recordAll } from "../workloads/planned-event.ts";
 import { planBudget } from "./budget-status.ts";
-
-type Scaled = KubeObject & { spec: { replicas?: number } };
+import { scaleBehind, type Scaled } from "./expected-pods.ts";
 
 export function createDisruptionController(
   context: ControllerContext,
@@ -63,17 +61,16 @@ export function createDisruptionController(
     const selector = selectorFromObject(budget.spec?.selector);
     const chosen = podInformer.lister
       .list(namespace)
-      .filter(
-        (pod) => selector.matches(pod.metadata.labels) && !isPodTerminal(pod),
-      );
+      .filter((pod) => selector.matches(pod.metadata.labels));
     if (chosen.length === 0)
       recorder.event(budget, "Normal", "NoPods", "No matching pods found");
-    const { status, waitMs } = planBudget(
+    const { status, waitMs, events } = planBudget(
       budget,
       chosen,
-      (list) => wantedReplicas(list, findScaled),
+      (list) => scaleBehind(list, findScaled),
       clock.now(),
     );
+    recordAll(recorder, budget, events);
     await write(budget, status);
     return waitMs === undefined ? undefined : { requeueAfterMs: waitMs };
   }
@@ -123,35 +120,4 @@ export function createDisruptionController(
       },
     });
   return reconciler;
-}
-
-/** The wanted replicas of all controllers behind the pods. Throws for a pod whose controller has no scale. */
-function wantedReplicas(
-  chosen: readonly Pod[],
-  findScaled: (
-    owner: OwnerReference,
-    namespace: string | undefined,
-  ) => Scaled | undefined,
-): number {
-  const replicas = new Map<string, number>();
-  for (const pod of chosen) {
-    const { name, namespace } = pod.metadata;
-    let top: Scaled | undefined;
-    // A Deployment above its ReplicaSet.
-    for (
-      let owner = controllerOf(pod);
-      owner;
-      owner = top && controllerOf(top)
-    ) {
-      const found = findScaled(owner, namespace);
-      if (!found) break;
-      top = found;
-    }
-    if (!top)
-      throw new Error(
-        `found no ${controllerOf(pod) ? "controllers" : "controller ref"} for pod ${JSON.stringify(name)}`,
-      );
-    replicas.set(top.metadata.uid ?? "", top.spec.replicas ?? 1);
-  }
-  return [...replicas.values()].reduce((sum, count) => sum + count, 0);
 }

@@ -5,6 +5,7 @@ import type {
   PodDisruptionBudgetStatus,
 } from "../../../api/types/policy-v1.ts";
 import { planBudget } from "../../../controllers/disruption/budget-status.ts";
+import { scaleBehind } from "../../../controllers/disruption/expected-pods.ts";
 
 const nowMs = Date.parse("2025-01-01T12:00:00Z");
 const ago = (seconds: number): string =>
@@ -83,13 +84,13 @@ test.each<
     3,
     [3, 0, 3, 3],
   ],
-  ["nothing said", {}, three, 9, [3, 0, 3, 3]],
+  ["nothing said", {}, three, 9, [3, 0, 0, 0]],
   ["no pods", { minAvailable: 0 }, [], 0, [0, 0, 0, 0]],
 ])("%s", (_, spec, pods, scale, expected) => {
   const { status, waitMs } = planBudget(
     budgetOf(spec),
     pods.map(podOf),
-    () => scale,
+    () => ({ replicas: scale, unmanaged: [] }),
     nowMs,
   );
   expect([
@@ -116,11 +117,79 @@ test("a disrupted pod counts until it ends, or for two minutes", () => {
   const { status, waitMs } = planBudget(
     budget,
     ["a ready", "b ready", "c going"].map(podOf),
-    () => 0,
+    () => ({ replicas: 0, unmanaged: [] }),
     nowMs,
   );
   expect(status.disruptedPods).toEqual({ a: ago(90) });
   expect([status.currentHealthy, waitMs]).toEqual([1, 30_000]);
+});
+
+test("pods without a controller are left out, and an event says so", () => {
+  const owned = (name: string, kind: string): Pod => {
+    const made = podOf(`${name} ready`);
+    const owner = { apiVersion: "apps/v1", kind, name: "r", uid: "ur" };
+    const ownerReferences = [{ ...owner, controller: true }];
+    return { ...made, metadata: { ...made.metadata, ownerReferences } };
+  };
+  const set = { metadata: { name: "r", uid: "ur" }, spec: { replicas: 4 } };
+  const selector = {
+    matchLabels: { b: "2", a: "1" },
+    matchExpressions: [{ key: "k", operator: "In", values: ["x", "y"] }],
+  };
+  const plan = (pods: Pod[]) =>
+    planBudget(
+      budgetOf({ maxUnavailable: 1, selector }),
+      pods,
+      (list) =>
+        scaleBehind(list, ({ kind }) => (kind === "Other" ? undefined : set)),
+      nowMs,
+    );
+  const { status, events } = plan([
+    owned("a", "ReplicaSet"),
+    podOf("bare ready"),
+  ]);
+  expect(status).toMatchObject({ expectedPods: 4, desiredHealthy: 3 });
+  expect(events).toMatchObject([
+    {
+      reason: "UnmanagedPods",
+      message: expect.stringContaining(
+        "(selector: &LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}) were found to be unmanaged.",
+      ) as string,
+    },
+  ]);
+  const other = plan([owned("a", "Other")]);
+  expect(other.status.conditions).toMatchObject([{ reason: "SyncFailed" }]);
+  expect(other.events).toMatchObject([
+    {
+      reason: "CalculateExpectedPodCountFailed",
+      message:
+        'Failed to calculate the number of expected pods: found no controllers for pod "a"',
+    },
+  ]);
+});
+
+test("the condition names the generation that it holds for", () => {
+  const budget = budgetOf(
+    { minAvailable: 1 },
+    {
+      conditions: [
+        {
+          ...{ type: "DisruptionAllowed", status: "True", message: "" },
+          ...{ reason: "SufficientPods", observedGeneration: 1 },
+          lastTransitionTime: ago(60),
+        },
+      ],
+    },
+  );
+  const { status } = planBudget(
+    budget,
+    three.map(podOf),
+    () => ({ replicas: 3, unmanaged: [] }),
+    nowMs,
+  );
+  expect(status.conditions).toMatchObject([
+    { observedGeneration: 3, lastTransitionTime: ago(60) },
+  ]);
 });
 
 test("nothing is allowed where the pods can't be counted", () => {
