@@ -2,7 +2,11 @@
 // is meant to have; only when that is done a new template is rolled out. Nothing here writes.
 import { objectKey } from "../../api/object.ts";
 import { scaledValue } from "../../api/objects/int-or-string.ts";
-import { isPodAvailable, isPodReady } from "../../api/objects/pod-state.ts";
+import {
+  isPodAvailable,
+  isPodReady,
+  isPodTerminal,
+} from "../../api/objects/pod-state.ts";
 import type { DaemonSet } from "../../api/types/apps-v1.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import type { PlannedEvent } from "../workloads/planned-event.ts";
@@ -30,10 +34,11 @@ export interface DaemonPlan {
   readonly waitMs: number | undefined;
 }
 
-/** Under "": those that are meant for no node. */
+/** Under "": those that are meant for no node. One that has ended and is being deleted does not count. */
 export function groupByNode(list: readonly Pod[]): Map<string, Pod[]> {
   const groups = new Map<string, Pod[]>();
   for (const pod of list) {
+    if (isPodTerminal(pod) && pod.metadata.deletionTimestamp) continue;
     const node = intendedNode(pod.spec);
     const group = groups.get(node);
     if (group) group.push(pod);
@@ -87,12 +92,19 @@ function placeDaemons(
         remove.push(...failed);
         events.push(...failed.map((pod) => failedEvent(pod, name)));
       }
-      continue;
     }
-    if (placement.shouldRun && there.length === 0) create.push(name);
-    // During a surge two are right: one old, one new.
-    if (staying.length > 1 && !surges(set))
-      remove.push(...staying.sort(byAge).slice(1));
+    const succeeded = staying.filter(
+      ({ status }) => status?.phase === "Succeeded",
+    );
+    remove.push(...succeeded);
+    events.push(...succeeded.map((pod) => succeededEvent(pod, name)));
+    const running = staying.filter((pod) => !isPodTerminal(pod)).sort(byAge);
+    const isEmpty = surges(set) ? running.length === 0 : there.length === 0;
+    if (placement.shouldRun && isEmpty) create.push(name);
+    if (running.length > 1)
+      remove.push(
+        ...(surges(set) ? surplusOfSurge(state, running) : running.slice(1)),
+      );
   }
   const known = new Set(nodes.map(({ metadata }) => metadata.name));
   for (const [nodeName, there] of podsByNode)
@@ -102,6 +114,27 @@ function placeDaemons(
       );
   return { create, remove, events, waitMs };
 }
+
+/**
+ * During a surge two are right: the oldest of another template while that is ready, and the oldest of the present one until
+ * that is available.
+ */
+function surplusOfSurge(state: DaemonState, running: readonly Pod[]): Pod[] {
+  const isFresh = ({ metadata }: Pod): boolean =>
+    metadata.labels?.[revisionHashLabel] === state.hash;
+  const fresh = running.find(isFresh);
+  const old = running.find((pod) => !isFresh(pod));
+  const surplus = running.filter((pod) => pod !== fresh && pod !== old);
+  const isDone =
+    fresh && old && (!isPodReady(old) || isAvailable(state, fresh));
+  return isDone ? [...surplus, old] : surplus;
+}
+
+const succeededEvent = (pod: Pod, nodeName: string): PlannedEvent => ({
+  type: "Normal",
+  reason: "SucceededDaemonPod",
+  message: `Found succeeded daemon pod ${objectKey(pod)} on node ${nodeName}, will try to delete it`,
+});
 
 const failedEvent = (pod: Pod, nodeName: string): PlannedEvent => ({
   type: "Warning",
@@ -189,11 +222,14 @@ const isAvailable = ({ set, nowMs }: DaemonState, pod: Pod): boolean =>
 
 const isStaying = (pod: Pod): boolean => !pod.metadata.deletionTimestamp;
 
+/** Those that have a node come first, then the older. */
 export function byAge(a: Pod, b: Pod): number {
-  return (a.metadata.creationTimestamp ?? "") <
-    (b.metadata.creationTimestamp ?? "")
-    ? -1
-    : 1;
+  const assigned = Number(!a.spec.nodeName) - Number(!b.spec.nodeName);
+  if (assigned !== 0) return assigned;
+  const [left, right] = [a, b].map(
+    ({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`,
+  );
+  return left! < right! ? -1 : 1;
 }
 
 function surges(set: DaemonSet): boolean {

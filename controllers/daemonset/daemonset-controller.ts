@@ -276,9 +276,17 @@ class DaemonSetController {
 
 function daemonPod(set: DaemonSet, nodeName: string, hash: string): Pod {
   const template = templateForNode(set.spec.template, nodeName);
+  const generation =
+    set.metadata.annotations?.["deprecated.daemonset.template.generation"];
   template.metadata = {
     ...template.metadata,
-    labels: { ...template.metadata?.labels, [revisionHashLabel]: hash },
+    labels: {
+      ...template.metadata?.labels,
+      ...(generation === undefined
+        ? {}
+        : { "pod-template-generation": generation }),
+      [revisionHashLabel]: hash,
+    },
   };
   return podFromTemplate(template, set, controllerReference(daemonSets, set));
 }

@@ -34,7 +34,7 @@ function nodeOf(text: string): Node {
   };
 }
 
-/** `node state [template [age in seconds]]`: ready, down, failed, going, unbound (meant for the node, not on it yet). */
+/** `node state [template [age in seconds]]`: ready, down, failed, succeeded, going, ended (and deleted), unbound (meant for the node, not on it yet). */
 function podOf(text: string, index: number): Pod {
   const [node = "", state, template = "new", age = "100"] = text.split(" ");
   const isBound = state !== "unbound";
@@ -45,7 +45,9 @@ function podOf(text: string, index: number): Pod {
       uid: `u${index}`,
       creationTimestamp: ago(Number(age)),
       labels: { "controller-revision-hash": template },
-      ...(state === "going" ? { deletionTimestamp: ago(1) } : {}),
+      ...(state === "going" || state === "ended"
+        ? { deletionTimestamp: ago(1) }
+        : {}),
     },
     spec: {
       containers: [],
@@ -72,7 +74,12 @@ function podOf(text: string, index: number): Pod {
           }),
     },
     status: {
-      phase: state === "failed" ? "Failed" : "Running",
+      phase:
+        state === "failed" || state === "ended"
+          ? "Failed"
+          : state === "succeeded"
+            ? "Succeeded"
+            : "Running",
       conditions: [
         {
           type: "Ready",
@@ -154,6 +161,44 @@ test.each<[string, Given, string[], string[]]>([
       pods: ["a down new 10", "a ready old 90"],
     },
     [],
+    [],
+  ],
+  [
+    "but not where the old one is not ready",
+    {
+      spec: rolling({ maxSurge: 1 }),
+      nodes: ["a"],
+      pods: ["a down new 10", "a down old 90"],
+    },
+    [],
+    ["a-down-old1"],
+  ],
+  [
+    "nor where the new one is there twice",
+    {
+      spec: rolling({ maxSurge: 1 }),
+      nodes: ["a"],
+      pods: ["a down new 90", "a down new 10", "a ready old 95"],
+    },
+    [],
+    ["a-down-new1"],
+  ],
+  [
+    "of two the one that has a node stays, however old the other is",
+    { nodes: ["a"], pods: ["a unbound new 90", "a ready new 10"] },
+    [],
+    ["a-unbound-new"],
+  ],
+  [
+    "one that has succeeded goes",
+    { nodes: ["a"], pods: ["a succeeded"] },
+    [],
+    ["a-succeeded-new"],
+  ],
+  [
+    "one that has ended and is being deleted makes room at once",
+    { nodes: ["a"], pods: ["a ended"] },
+    ["a"],
     [],
   ],
   [
@@ -245,7 +290,7 @@ test.each<[string, Given, string[], string[]]>([
       nodes: three,
       pods: [...oldOn("a", "b", "c"), "a ready"],
     },
-    ["b"],
+    [],
     ["a-ready-old"],
   ],
   [
