@@ -92,16 +92,15 @@ export function newPod(
     set,
     controllerReference(statefulSets, set),
   );
-  const { generateName: _, ...metadata } = pod.metadata;
   const claims = set.spec.volumeClaimTemplates ?? [];
   const claimed = new Set(claims.map((claim) => claim.metadata.name));
   return {
     ...pod,
     metadata: {
-      ...metadata,
+      ...pod.metadata,
       name,
       labels: {
-        ...metadata.labels,
+        ...pod.metadata.labels,
         [podNameLabel]: name,
         [podIndexLabel]: String(ordinal),
         [revisionHashLabel]: revision.metadata.name,

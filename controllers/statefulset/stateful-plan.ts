@@ -154,12 +154,15 @@ export function statefulStatus(state: StatefulState): StatefulSetStatus {
     owned.filter(
       (pod) => revisionNameOf(pod) === revision.metadata.name && !isGoing(pod),
     ).length;
-  const ready = owned.filter(isHealthy);
+  // What is being deleted counts for as long as it serves.
+  const ready = owned.filter(isServing);
   const { collisionCount, conditions } = set.status ?? {};
   const status: StatefulSetStatus = {
     replicas: owned.length,
     readyReplicas: ready.length,
-    availableReplicas: ready.filter((pod) => isAvailable(state, pod)).length,
+    availableReplicas: ready.filter((pod) =>
+      isPodAvailable(pod, set.spec.minReadySeconds ?? 0, state.nowMs),
+    ).length,
     currentReplicas: countOf(current),
     updatedReplicas: countOf(update),
     currentRevision: current.metadata.name,
@@ -187,8 +190,10 @@ const isGoing = (pod: Pod): boolean =>
 const isWaiting = (pod: Pod): boolean =>
   pod.status?.phase === "Pending" && !isGoing(pod);
 
-const isHealthy = (pod: Pod): boolean =>
-  pod.status?.phase === "Running" && isPodReady(pod) && !isGoing(pod);
+const isServing = (pod: Pod): boolean =>
+  pod.status?.phase === "Running" && isPodReady(pod);
+
+const isHealthy = (pod: Pod): boolean => isServing(pod) && !isGoing(pod);
 
 const isAvailable = ({ set, nowMs }: StatefulState, pod: Pod): boolean =>
   isHealthy(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);

@@ -187,6 +187,7 @@ class StatefulSetController {
     set: StatefulSet,
     writes: readonly StatefulWrite[],
   ): Promise<unknown> {
+    const ordered = set.spec.podManagementPolicy !== "Parallel";
     try {
       for (const write of writes)
         if (write.action === "delete") {
@@ -196,7 +197,8 @@ class StatefulSetController {
           await this.#setClaimOwners(set, write.pod);
         else if (write.action === "claims")
           await this.#ensureClaims(set, write.ordinal);
-        else if (!(await this.#create(set, write))) break;
+        // Where pods do not wait for each other, one that waits for the collector holds up no other.
+        else if (!(await this.#create(set, write)) && ordered) break;
     } catch (error) {
       return error;
     }

@@ -19,6 +19,10 @@ import { sortedKeys } from "../../api/patch/json-value.ts";
 import { candidatesOf, claimObjects } from "./adoption.ts";
 
 export const revisionHashLabel = "controller-revision-hash";
+/** What the revisions of a kind are labelled with; its pods have revisionHashLabel. */
+const hashLabels: Readonly<Record<string, string>> = {
+  StatefulSet: "controller.kubernetes.io/hash",
+};
 
 interface RevisionOwner {
   client: Client;
@@ -116,7 +120,7 @@ async function currentRevision(
     metadata: {
       name: `${owner.metadata.name}-${hash}`,
       namespace: owner.metadata.namespace!,
-      labels: { ...labels, [revisionHashLabel]: hash },
+      labels: { ...labels, [hashLabels[ref.kind] ?? revisionHashLabel]: hash },
       // Such as the change's cause, which `kubectl rollout history` shows.
       ...(owner.metadata.annotations
         ? { annotations: owner.metadata.annotations }
@@ -162,5 +166,8 @@ export async function trimRevisions(
 }
 
 export function revisionHash(revision: ControllerRevision): string {
-  return revision.metadata.labels?.[revisionHashLabel] ?? "";
+  const { labels = {} } = revision.metadata;
+  return (
+    labels[revisionHashLabel] ?? labels["controller.kubernetes.io/hash"] ?? ""
+  );
 }

@@ -18,7 +18,7 @@ const revision = (name: string): ControllerRevision => ({
   revision: 1,
 });
 
-/** `ordinal state [template]`: ready, down, pending, ok, failed, going. */
+/** `ordinal state [template]`: ready, down, pending, ok, failed, going, leaving (and ready). */
 function podOf(text: string): Pod {
   const [ordinal, state, template = "new"] = text.split(" ");
   const phases: Record<string, string> = {
@@ -32,7 +32,9 @@ function podOf(text: string): Pod {
       name: `s-${ordinal}`,
       namespace: "ns",
       labels: { "controller-revision-hash": template },
-      ...(state === "going" ? { deletionTimestamp: ago(1) } : {}),
+      ...(state === "going" || state === "leaving"
+        ? { deletionTimestamp: ago(1) }
+        : {}),
     },
     spec: { containers: [] },
     status: {
@@ -40,7 +42,7 @@ function podOf(text: string): Pod {
       conditions: [
         {
           type: "Ready",
-          status: state === "ready" ? "True" : "False",
+          status: state === "ready" || state === "leaving" ? "True" : "False",
           lastTransitionTime: ago(30),
         },
       ],
@@ -243,6 +245,12 @@ test.each<[string, Partial<StatefulSet["spec"]>, string[], object]>([
     { minReadySeconds: 60 },
     ["0 ready"],
     { readyReplicas: 1, availableReplicas: 0, observedGeneration: 2 },
+  ],
+  [
+    "what is being deleted counts as long as it is ready",
+    {},
+    ["0 ready old", "1 leaving old"],
+    { readyReplicas: 2, availableReplicas: 2, currentReplicas: 1 },
   ],
 ])("status: %s", (_, spec, pods, expected) =>
   expect(statefulStatus(stateOf(spec, pods))).toMatchObject(expected),

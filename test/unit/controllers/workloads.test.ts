@@ -1,4 +1,8 @@
-import type { DaemonSet, StatefulSet } from "../../../api/types/apps-v1.ts";
+import type {
+  ControllerRevision,
+  DaemonSet,
+  StatefulSet,
+} from "../../../api/types/apps-v1.ts";
 import type { CronJob, Job } from "../../../api/types/batch-v1.ts";
 import type {
   Event,
@@ -7,6 +11,7 @@ import type {
 } from "../../../api/types/core-v1.ts";
 import type { PodDisruptionBudget } from "../../../api/types/policy-v1.ts";
 import {
+  controllerRevisions,
   cronJobs,
   daemonSets,
   events,
@@ -207,6 +212,43 @@ describe("StatefulSet", () => {
     });
     await passes(() => expect(names()).toEqual(["p-0", "p-1", "p-2", "s-0"]));
   });
+});
+
+test("a claim that waits for the collector holds up its own pod alone where pods are made in parallel", async () => {
+  await start();
+  await plane.client.resource(persistentVolumeClaims).create({
+    metadata: {
+      ...meta("data-s-0"),
+      ownerReferences: [
+        { apiVersion: "v1", kind: "Pod", name: "s-0", uid: "gone" },
+      ],
+    },
+    spec: { accessModes: ["ReadWriteOnce"] },
+  } as PersistentVolumeClaim);
+  await plane.client.resource(statefulSets).create({
+    metadata: meta("s"),
+    spec: {
+      ...{ replicas: 3, serviceName: "svc", selector, template: template() },
+      podManagementPolicy: "Parallel",
+      persistentVolumeClaimRetentionPolicy: {
+        whenDeleted: "Delete",
+        whenScaled: "Delete",
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: { name: "data" },
+          spec: { accessModes: ["ReadWriteOnce"] },
+        } as PersistentVolumeClaim,
+      ],
+    },
+  });
+  await passes(() => expect(names()).toEqual(["s-1", "s-2"]));
+  const [pod] = allPods();
+  expect(pod?.metadata.generateName).toBe("s-");
+  const [revision] = plane.api.all<ControllerRevision>(controllerRevisions);
+  expect(Object.keys(revision?.metadata.labels ?? {})).toContain(
+    "controller.kubernetes.io/hash",
+  );
 });
 
 describe("StatefulSet with unhealthy pods", () => {
