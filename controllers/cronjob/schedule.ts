@@ -85,7 +85,8 @@ function parseField(
     if (from === "*" || from === "?") {
       if (to !== undefined) throw bad("a range needs numbers");
       [first, last] = [min, max];
-      if (step === undefined) star = true;
+      // Each of them is all of them: the field says nothing.
+      if (step === undefined || Number(step) === 1) star = true;
     } else {
       first = number(from);
       last = to !== undefined ? number(to) : step !== undefined ? max : first;

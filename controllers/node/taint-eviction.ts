@@ -150,16 +150,17 @@ function noExecute(taints: readonly Taint[] | undefined): readonly Taint[] {
 function graceOf(pod: Pod, taints: readonly Taint[]): number | undefined {
   let graceMs: number | undefined;
   for (const taint of taints) {
-    const tolerations = (pod.spec.tolerations ?? []).filter((toleration) =>
-      tolerates(toleration, taint),
+    // Of several tolerations of one taint the first one says.
+    const toleration = pod.spec.tolerations?.find((one) =>
+      tolerates(one, taint),
     );
-    if (tolerations.length === 0) return 0;
-    for (const { tolerationSeconds } of tolerations)
-      if (tolerationSeconds !== undefined)
-        graceMs = Math.min(
-          graceMs ?? Infinity,
-          Math.max(0, tolerationSeconds * 1000),
-        );
+    if (!toleration) return 0;
+    const { tolerationSeconds } = toleration;
+    if (tolerationSeconds !== undefined)
+      graceMs = Math.min(
+        graceMs ?? Infinity,
+        Math.max(0, tolerationSeconds * 1000),
+      );
   }
   return graceMs;
 }

@@ -61,7 +61,11 @@ export function isReachable({ spec }: PersistentVolume, node: Node): boolean {
   return !required || matchesNodeSelector(required, node);
 }
 
-/** @param node the node that the claim's pod is on; undefined: any will do */
+/**
+ * The volume that names the claim, where it suits in size and mode; else the best of those that name none. What is reserved
+ * for the claim and out of the node's reach leaves it without any.
+ * @param node the node that the claim's pod is on; undefined: any will do
+ */
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
@@ -69,9 +73,13 @@ export function bestVolume(
 ): PersistentVolume | undefined {
   const reserved = volumes.find(
     (volume) =>
-      !volume.metadata.deletionTimestamp && isReservedFor(volume, claim),
+      !volume.metadata.deletionTimestamp &&
+      isReservedFor(volume, claim) &&
+      isOfForm(volume, claim) &&
+      (node !== undefined || hasModes(volume, claim)),
   );
-  if (reserved) return reserved;
+  if (reserved)
+    return node && !isReachable(reserved, node) ? undefined : reserved;
   return volumes
     .filter(
       (volume) =>
@@ -80,29 +88,52 @@ export function bestVolume(
         suits(volume, claim) &&
         (!node || isReachable(volume, node)),
     )
-    .sort((a, b) => compareQuantities(sizeOf(a), sizeOf(b)))[0];
+    .sort(
+      (a, b) =>
+        // As long as no pod asks, one that can do less is as good.
+        (node ? 0 : modesOf(a) - modesOf(b)) ||
+        compareQuantities(sizeOf(a), sizeOf(b)),
+    )[0];
 }
 
 function suits(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
 ): boolean {
-  const wanted = claim.spec ?? {};
-  const { spec = {} } = volume;
+  const { selector } = claim.spec ?? {};
   return (
     classOf(volume) === classOf(claim) &&
-    (spec.volumeMode ?? "Filesystem") === (wanted.volumeMode ?? "Filesystem") &&
-    (wanted.accessModes ?? []).every((mode) =>
-      spec.accessModes?.includes(mode),
-    ) &&
+    isOfForm(volume, claim) &&
+    hasModes(volume, claim) &&
+    (!selector || selectorFromObject(selector).matches(volume.metadata.labels))
+  );
+}
+
+/** Is it large enough, and a file system or a device as is asked? */
+function isOfForm(
+  volume: PersistentVolume,
+  { spec: wanted = {} }: PersistentVolumeClaim,
+): boolean {
+  const { volumeMode = "Filesystem" } = volume.spec ?? {};
+  return (
+    volumeMode === (wanted.volumeMode ?? "Filesystem") &&
     compareQuantities(
       sizeOf(volume),
       wanted.resources?.requests?.["storage"] ?? "0",
-    ) >= 0 &&
-    (!wanted.selector ||
-      selectorFromObject(wanted.selector).matches(volume.metadata.labels))
+    ) >= 0
   );
 }
+
+const modesOf = ({ spec }: PersistentVolume): number =>
+  spec?.accessModes?.length ?? 0;
+
+const hasModes = (
+  { spec }: PersistentVolume,
+  { spec: wanted }: PersistentVolumeClaim,
+): boolean =>
+  (wanted?.accessModes ?? []).every((mode) =>
+    spec?.accessModes?.includes(mode),
+  );
 
 const sizeOf = ({ spec }: PersistentVolume): string =>
   spec?.capacity?.["storage"] ?? "0";

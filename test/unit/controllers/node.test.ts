@@ -103,6 +103,8 @@ test("a silent node becomes Unknown after the grace, its pods not ready, then ev
               effect: "NoExecute",
               ...(name === "later" ? { tolerationSeconds: 300 } : {}),
             },
+            // The first one that fits says.
+            { operator: "Exists", tolerationSeconds: 10 },
           ];
     await plane.client
       .resource(pods)
