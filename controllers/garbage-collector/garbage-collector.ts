@@ -46,7 +46,7 @@ class GarbageCollector implements Controller {
     const { client, clock, logger, options } = context;
     this.#discovery = discovery;
     this.#recorder = context.recorder("garbage-collector-controller");
-    this.#edits = new ObjectEdits(client);
+    this.#edits = new ObjectEdits(client, discovery);
     this.#reconciler = new Reconciler({
       name: controllerName,
       context,
@@ -69,6 +69,7 @@ class GarbageCollector implements Controller {
       discovery,
       observe: (ref, object) => this.#graph.observe(ref, object),
       removed: ({ metadata }) => this.#gone(metadata.uid ?? ""),
+      moved: (from, to) => this.#graph.move(from, to),
       ready: () => queue.start(),
     });
   }

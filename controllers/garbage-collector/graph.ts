@@ -108,6 +108,15 @@ export class OwnerGraph {
     for (const dependent of node.dependents) this.listener.examine(dependent);
   }
 
+  /** A resource is followed in another version. What was not observed in it is looked for there. */
+  move(from: ResourceRef, to: ResourceRef): void {
+    for (const node of this.#nodes.values())
+      if (node.ref === from) {
+        node.ref = to;
+        this.listener.examine(node);
+      }
+  }
+
   #setOwners(node: GraphNode, owners: readonly OwnerReference[]): void {
     const old = node.owners;
     if (old.length === 0 && owners.length === 0) return;

@@ -1,10 +1,11 @@
 // The reads and writes of the garbage collector on objects of any kind. Each write carries the uid, so that a namesake is
 // never touched; changes of metadata carry the revision they were decided on as well. An edit of an object that is gone
 // counts as done.
-import { isConflict, isNotFound } from "../../api/errors.ts";
-import type { KubeObject } from "../../api/object.ts";
+import { ApiError, isConflict, isNotFound } from "../../api/errors.ts";
+import { apiVersionOf, type KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
+import type { Discovery } from "../discovery/resource-discovery.ts";
 
 interface ObjectName {
   readonly name: string;
@@ -12,8 +13,15 @@ interface ObjectName {
 }
 
 export class ObjectEdits {
-  constructor(private readonly client: Client) {}
+  constructor(
+    private readonly client: Client,
+    private readonly discovery: Discovery,
+  ) {}
 
+  /**
+   * Undefined: there is no such object. Rejects when the kind is not served in that version any more, which says nothing
+   * about its objects.
+   */
   async read(
     ref: ResourceRef,
     { name, namespace }: ObjectName,
@@ -23,9 +31,23 @@ export class ObjectEdits {
         .resource(ref)
         .get(name, ref.namespaced ? namespace : undefined);
     } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
+      if (!isNotFound(error)) throw error;
+      if (!namesObject(error)) await this.#checkServed(ref);
+      return undefined;
     }
+  }
+
+  /** Rejects when the resource is served in another version only, or its group can't be read. */
+  async #checkServed({ group, version, resource }: ResourceRef): Promise<void> {
+    this.discovery.invalidate();
+    const { resources, failures } = await this.discovery.resources();
+    const served = resources.find(
+      (each) => each.group === group && each.resource === resource,
+    );
+    const apiVersion = apiVersionOf({ group, version });
+    const unread = failures.some((text) => text.startsWith(`${group}/`));
+    if (served ? served.version !== version : unread)
+      throw new Error(`${resource} are not served in ${apiVersion} now`);
   }
 
   async delete(
@@ -95,4 +117,9 @@ export class ObjectEdits {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+/** An answer for a path that is not served names nothing. */
+function namesObject(error: unknown): boolean {
+  return error instanceof ApiError && Boolean(error.status.details?.name);
 }

@@ -29,14 +29,22 @@ interface MonitorOptions {
   readonly discovery: Discovery;
   observe(ref: ResourceRef, object: KubeObject): void;
   removed(object: KubeObject): void;
+  /** All objects of a resource have been observed in another version: what is left of the former one is gone. */
+  moved(from: ResourceRef, to: ResourceRef): void;
   /** Called each time all resources are watched, and have synced or taken too long. */
   ready(): void;
 }
 
+interface Monitor {
+  readonly ref: ResourceRef;
+  /** Removes the handler. */
+  readonly detach: () => void;
+}
+
 export class ResourceMonitors {
   readonly #options: MonitorOptions;
-  /** `group/resource` → removes the handler. */
-  readonly #monitors = new Map<string, () => void>();
+  /** By `group/resource`. */
+  readonly #monitors = new Map<string, Monitor>();
   readonly #definitionHandlers: (() => void)[] = [];
   readonly #stopped = new AbortController();
   #work: Promise<void> = Promise.resolve();
@@ -69,7 +77,7 @@ export class ResourceMonitors {
     this.#stopped.abort();
     this.#settling?.cancel();
     for (const detach of this.#definitionHandlers.splice(0)) detach();
-    for (const detach of this.#monitors.values()) detach();
+    for (const { detach } of this.#monitors.values()) detach();
     this.#monitors.clear();
   }
 
@@ -113,7 +121,7 @@ export class ResourceMonitors {
     );
     // The monitors of a failed group are kept: the group may only be away for a moment.
     if (failures.length === 0)
-      for (const [key, detach] of this.#monitors)
+      for (const [key, { detach }] of this.#monitors)
         if (!wanted.has(key)) {
           detach();
           this.#monitors.delete(key);
@@ -131,12 +139,14 @@ export class ResourceMonitors {
     over.abort();
   }
 
+  /** One that follows another version ends: that version may not be served any more, and shows nothing from then on. */
   async #monitor(
     key: string,
     { group, version, resource, kind, namespaced }: DiscoveredResource,
   ): Promise<void> {
-    if (this.#monitors.has(key) || this.#stopped.signal.aborted) return;
-    const { client, observe, removed } = this.#options;
+    const former = this.#monitors.get(key);
+    if (former?.ref.version === version || this.#stopped.signal.aborted) return;
+    const { client, observe, removed, moved } = this.#options;
     const ref = { group, version, resource, kind, namespaced };
     const informer = client.informer(ref);
     const detach = informer.addHandler({
@@ -147,8 +157,10 @@ export class ResourceMonitors {
       },
       onDelete: removed,
     });
-    this.#monitors.set(key, detach);
+    this.#monitors.set(key, { ref, detach });
+    former?.detach();
     await informer.synced();
+    if (former && this.#monitors.get(key)?.ref === ref) moved(former.ref, ref);
   }
 }
 

@@ -146,6 +146,17 @@ describe("the graph", () => {
     expect(take()).toEqual(["1"]);
   });
 
+  test("what was not seen in a resource's other version is looked for there", () => {
+    const { graph, take } = setUp();
+    const other = { ...pods, version: "v2" };
+    graph.observe(pods, object("1"));
+    graph.observe(pods, object("2"));
+    graph.observe(other, object("1"));
+    graph.move(pods, other);
+    expect(take()).toEqual(["2"]);
+    expect(graph.get("2")).toMatchObject({ ref: { version: "v2" } });
+  });
+
   test("one that orphans its dependents says so", () => {
     const { graph, orphaned } = setUp();
     graph.observe(
