@@ -82,9 +82,8 @@ export function createResourceQuotaController(
     return found;
   }
 
+  /** A version that is not served any more shows nothing: the resource is followed in another one then. */
   async function monitorOf(id: string): Promise<Monitor | undefined> {
-    const known = monitors.get(id);
-    if (known) return known;
     const { resources } = await discovery.resources();
     const resource = resources.find(
       (each) =>
@@ -92,9 +91,9 @@ export function createResourceQuotaController(
         each.verbs.includes("watch") &&
         `${each.group}/${each.resource}` === id,
     );
-    if (!resource || stopped) return undefined;
-    const again = monitors.get(id);
-    if (again) return again;
+    const known = monitors.get(id);
+    if (!resource || stopped || known?.resource.version === resource.version)
+      return known;
     const informer = client.informer(resource);
     const count = (object: KubeObject): void =>
       recount(object.metadata.namespace ?? "", id);
@@ -107,6 +106,7 @@ export function createResourceQuotaController(
     });
     const monitor = { resource, informer, remove };
     monitors.set(id, monitor);
+    known?.remove();
     return monitor;
   }
 
