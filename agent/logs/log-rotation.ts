@@ -9,7 +9,7 @@ import type {
 } from "../../cri/logs/container-logs.ts";
 
 interface LogRotationOptions {
-  logs: Pick<ContainerLogs, "sizeBytes" | "rotate">;
+  logs: Pick<ContainerLogs, "sizeBytes" | "rotate" | "renew">;
   /** Running containers with a log. */
   containers: () => readonly LoggedContainer[];
   maxSizeBytes: number;
@@ -26,7 +26,7 @@ interface LogRotationOptions {
 
 const shortestIntervalMs = 250;
 const newLogMs = 500;
-/** Between tries to rotate a log that can't be. */
+/** Between tries at a log that fail. */
 const longestPauseMs = 60_000;
 /** The directories of all logs are read no more often than that, and without a rotation once a minute. */
 const budgetEveryMs = 5000;
@@ -37,7 +37,7 @@ const idleBudgetEveryMs = 60_000;
 export class LogRotation {
   readonly #options: LogRotationOptions;
   readonly #sizes = new Map<string, { bytes: number; atMs: number }>();
-  /** Logs whose last rotation failed. */
+  /** Logs whose last rotation or renewal failed. */
   readonly #failures = new Map<string, { pauseMs: number; untilMs: number }>();
   #timer: Timer | undefined;
   #dueAtMs = Infinity;
@@ -141,6 +141,7 @@ export class LogRotation {
     const { id } = container;
     const bytes = await logs.sizeBytes(container);
     const nowMs = clock.monotonic();
+    if (bytes === undefined) return this.#renew(container, nowMs);
     const before = this.#sizes.get(id);
     this.#sizes.set(id, { bytes, atMs: nowMs });
     if (bytes >= maxSizeBytes) return this.#rotate(container, nowMs);
@@ -151,18 +152,42 @@ export class LogRotation {
     return (maxSizeBytes - bytes) / bytesPerMs;
   }
 
-  /** One that can't be rotated, on a full disk for instance, is tried again with growing pauses. */
-  async #rotate(container: LoggedContainer, nowMs: number): Promise<number> {
-    const { logs, logger, maxFiles, intervalMs } = this.#options;
-    const { id, logPath } = container;
+  /** The log of a container that writes on was removed. */
+  #renew(container: LoggedContainer, nowMs: number): Promise<number> {
+    const { logs, containers } = this.#options;
+    this.#sizes.delete(container.id);
+    return this.#attempt(container, nowMs, "begin a new log", async () => {
+      // It may have ended since, and its log gone with it.
+      if (containers().some(({ id }) => id === container.id))
+        await logs.renew(container);
+      return Infinity;
+    });
+  }
+
+  #rotate(container: LoggedContainer, nowMs: number): Promise<number> {
+    const { logs, maxFiles } = this.#options;
+    return this.#attempt(container, nowMs, "rotate a log", async () => {
+      this.#rotated = true;
+      await logs.rotate(container, maxFiles);
+      this.#sizes.set(container.id, { bytes: 0, atMs: nowMs });
+      return shortestIntervalMs * 2;
+    });
+  }
+
+  /** What fails, on a full disk for instance, is tried again with growing pauses. */
+  async #attempt(
+    { id, logPath }: LoggedContainer,
+    nowMs: number,
+    what: string,
+    work: () => Promise<number>,
+  ): Promise<number> {
+    const { logger, intervalMs } = this.#options;
     const failure = this.#failures.get(id);
     if (failure && nowMs < failure.untilMs) return failure.untilMs - nowMs;
-    this.#rotated = true;
     try {
-      await logs.rotate(container, maxFiles);
+      const nextMs = await work();
       this.#failures.delete(id);
-      this.#sizes.set(id, { bytes: 0, atMs: nowMs });
-      return shortestIntervalMs * 2;
+      return nextMs;
     } catch (err) {
       const pauseMs = Math.min(
         Math.max(intervalMs, longestPauseMs),
@@ -171,7 +196,7 @@ export class LogRotation {
       this.#failures.set(id, { pauseMs, untilMs: nowMs + pauseMs });
       logger.warn(
         { err, logPath, retryMs: pauseMs },
-        "can't rotate a container's log",
+        `can't ${what} of a container`,
       );
       return pauseMs;
     }

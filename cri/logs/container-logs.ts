@@ -35,8 +35,10 @@ export interface ContainerLogs {
     maxLines: number,
     maxCharacters: number,
   ): Promise<string>;
-  /** Of what is written to now; 0 when there is none. */
-  sizeBytes(container: LoggedContainer): Promise<number>;
+  /** Of what is written to now; undefined when there is none. */
+  sizeBytes(container: LoggedContainer): Promise<number | undefined>;
+  /** The log of a container that runs is gone: its writer begins a new one. */
+  renew(container: LoggedContainer): Promise<void>;
   /** Begins a new log; of all of them, the new one included, at most maxFiles are kept. Readers lose nothing. */
   rotate(container: LoggedContainer, maxFiles: number): Promise<void>;
 }

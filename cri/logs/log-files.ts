@@ -42,7 +42,11 @@ export function createLogFiles(options: LogFilesOptions): ContainerLogs {
       return readLogTail(sourceOf(container), maxLines, maxCharacters);
     },
     async sizeBytes({ logPath }) {
-      return (await lstat(logPath).catch(() => undefined))?.size ?? 0;
+      return (await lstat(logPath).catch(() => undefined))?.size;
+    },
+    async renew({ id, logPath }) {
+      // Docker's own files are Docker's to begin.
+      if (logPath !== "" && !options.linkToDocker?.()) await options.reopen(id);
     },
     rotate: (container, maxFiles) => rotate(options, container, maxFiles),
   };
@@ -58,21 +62,19 @@ async function rotate(
   const older = (await readdir(directory))
     .filter((name) => name.startsWith(prefix))
     .sort();
-  for (const name of older.filter((each) => each.endsWith(".tmp")))
+  // What an interrupted rotation left: half a compressed file, or the plain one beside the whole of it.
+  const isLeftOver = (name: string): boolean =>
+    name.endsWith(".tmp") || older.includes(`${name}.gz`);
+  for (const name of older.filter(isLeftOver))
     await rm(join(directory, name), { force: true });
-  const rotated = older.filter((name) => !name.endsWith(".tmp"));
+  const rotated = older.filter((name) => !isLeftOver(name));
+  const target = `${logPath}.${stampAfter(rotated.at(-1)?.slice(prefix.length), clock.now())}`;
   // With the new one and the one about to be renamed, maxFiles are left.
   const surplus = rotated.splice(
     0,
     Math.max(0, rotated.length - (maxFiles - 2)),
   );
   for (const name of surplus) await rm(join(directory, name), { force: true });
-  const stamp = new Date(clock.now())
-    .toISOString()
-    .replace(/[-:]/g, "")
-    .replace("T", "-")
-    .slice(0, 15);
-  const target = `${logPath}.${stamp}`;
   await rename(logPath, target);
   try {
     await reopen(id);
@@ -85,6 +87,27 @@ async function rotate(
     await compress(join(directory, name)).catch((error: unknown) =>
       logger.warn({ err: error, file: name }, "can't compress a rotated log"),
     );
+}
+
+/**
+ * The second of a rotation, as the names of rotated logs have it, and later than that of the newest of them: a log that
+ * fills twice in a second replaces none, and names stay in order when the clock was set back.
+ */
+function stampAfter(newest: string | undefined, nowMs: number): string {
+  const [, date, time] =
+    /^(\d{4}\d\d\d\d)-(\d{6})(?:\.gz)?$/.exec(newest ?? "") ?? [];
+  const newestMs =
+    date === undefined || time === undefined
+      ? Number.NaN
+      : Date.parse(
+          `${date.replace(/(....)(..)(..)/, "$1-$2-$3")}T${time.replace(/(..)(..)(..)/, "$1:$2:$3")}Z`,
+        );
+  const ms = Number.isNaN(newestMs) ? nowMs : Math.max(nowMs, newestMs + 1000);
+  return new Date(ms)
+    .toISOString()
+    .replace(/[-:]/g, "")
+    .replace("T", "-")
+    .slice(0, 15);
 }
 
 async function compress(path: string): Promise<void> {

@@ -127,6 +127,10 @@ export class LogCopiers {
       tail: (container, maxLines, maxCharacters) =>
         files.tail(container, maxLines, maxCharacters),
       sizeBytes: (container) => files.sizeBytes(container),
+      renew: async (container) => {
+        const copier = await this.#copiers.get(container.id);
+        await copier?.rotate(() => files.renew(container));
+      },
       rotate: async (container, maxFiles) => {
         const copier = await this.#copiers.get(container.id);
         const rotate = (): Promise<void> => files.rotate(container, maxFiles);

@@ -106,6 +106,7 @@ test("a new log is looked at after half a second, and its rate after another", a
         return Promise.resolve(looks * block);
       },
       rotate: () => Promise.resolve(),
+      renew: () => Promise.resolve(),
     },
     containers: () => [{ id: "c", logPath: path.join(root, "0.log") }],
     maxSizeBytes: 100 * block,
@@ -137,6 +138,7 @@ test("a log that can't be rotated is tried again with growing pauses, and at onc
   const rotation = new LogRotation({
     logs: {
       sizeBytes: () => Promise.resolve(block),
+      renew: () => Promise.resolve(),
       rotate: () => {
         tries.push(clock.monotonic());
         return works ? Promise.resolve() : Promise.reject(new Error("ENOSPC"));
@@ -180,6 +182,7 @@ test("a slow log that turns fast is looked at as soon as the disk has lost a log
         looks.push(clock.monotonic() - start);
         return Promise.resolve(bytes);
       },
+      renew: () => Promise.resolve(),
       rotate: () => {
         bytes = 0;
         return Promise.resolve();

@@ -256,6 +256,100 @@ test("rotation renames, compresses and keeps only so many", async () => {
   });
 });
 
+test("a log that fills twice in a second replaces none, nor does one after the clock was set back", async () => {
+  const file = await logFile("");
+  const clock = new FakeClock(Date.UTC(2026, 11, 31, 23, 59, 59, 300));
+  const logs = createLogFiles({
+    reopen: () => fs.writeFile(file, ""),
+    clock,
+    logger: pino({ level: "silent" }),
+  });
+  for (const text of ["one", "two", "three"]) {
+    await fs.writeFile(file, text);
+    await logs.rotate({ id: "c", logPath: file }, 5);
+    clock.advance(500);
+    if (text === "two") clock.jump(-3_600_000);
+  }
+  expect((await fs.readdir(path.dirname(file))).sort()).toEqual([
+    "0.log",
+    "0.log.20261231-235959.gz",
+    "0.log.20270101-000000.gz",
+    "0.log.20270101-000001",
+  ]);
+  expect(await fs.readFile(`${file}.20270101-000001`, "utf8")).toBe("three");
+});
+
+test("what an interrupted rotation left does not count", async () => {
+  const file = await logFile("new");
+  const logs = createLogFiles({
+    reopen: () => fs.writeFile(file, ""),
+    clock: new FakeClock(),
+    logger: pino({ level: "silent" }),
+  });
+  for (const name of [
+    "20240101-000001.gz",
+    "20240101-000002",
+    "20240101-000002.gz",
+    "20240101-000003.tmp",
+    "20240101-000003",
+  ])
+    await fs.writeFile(`${file}.${name}`, name);
+  await logs.rotate({ id: "c", logPath: file }, 5);
+  expect((await fs.readdir(path.dirname(file))).sort()).toEqual([
+    "0.log",
+    "0.log.20240101-000001.gz",
+    "0.log.20240101-000002.gz",
+    "0.log.20240101-000003.gz",
+    "0.log.20250101-000000",
+  ]);
+  expect(await fs.readFile(`${file}.20240101-000002.gz`, "utf8")).toBe(
+    "20240101-000002.gz",
+  );
+});
+
+test("the log of a running container that was removed is begun again", async () => {
+  const file = await logFile("");
+  const clock = new FakeClock();
+  let away = true;
+  let tries = 0;
+  let running = true;
+  const rotation = new LogRotation({
+    logs: createLogFiles({
+      async reopen() {
+        tries++;
+        if (away) throw new Error("away");
+        await fs.writeFile(file, "");
+      },
+      clock,
+      logger: pino({ level: "silent" }),
+    }),
+    containers: () => (running ? [{ id: "c", logPath: file }] : []),
+    maxSizeBytes: 100,
+    maxWorkers: 1,
+    maxFiles: 3,
+    intervalMs: 10_000,
+    budget: { enforce: () => Promise.resolve() },
+    clock,
+    logger: pino({ level: "silent" }),
+  });
+  await rotation.check();
+  await fs.rm(file);
+  expect(await rotation.check()).toBe(500);
+  // Not before its pause is over.
+  expect(await rotation.check()).toBe(500);
+  expect(tries).toBe(1);
+  away = false;
+  clock.advance(500);
+  expect(await rotation.check()).toBe(10_000);
+  expect(await fs.readFile(file, "utf8")).toBe("");
+  // One that ended while its log was looked for stays away.
+  await fs.rm(file);
+  const looked = rotation.check();
+  running = false;
+  await looked;
+  expect(tries).toBe(2);
+});
+
 test("a rotation that the runtime refuses leaves the log where it was", async () => {
   const file = await logFile(line("kept"));
   const logs = createLogFiles({
@@ -288,7 +382,7 @@ test("the end of a log: its last lines, cut to the characters asked for", async 
   expect(await logs.sizeBytes({ id: "c", logPath })).toBe(
     Buffer.byteLength(text),
   );
-  expect(await logs.sizeBytes({ id: "c", logPath: "/none" })).toBe(0);
+  expect(await logs.sizeBytes({ id: "c", logPath: "/none" })).toBeUndefined();
 });
 
 test("what was put in a log's place is not read: a link, a pipe, a directory", async () => {
