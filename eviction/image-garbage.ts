@@ -57,7 +57,7 @@ export class ImageGarbage {
     help: "Unused images that were removed, for their age or for space.",
     labels: ["reason"],
   });
-  #running: Promise<number> | undefined;
+  #running: { force: boolean; freed: Promise<number> } | undefined;
 
   constructor(options: ImageGarbageOptions) {
     this.#options = options;
@@ -72,12 +72,22 @@ export class ImageGarbage {
     await this.#unused();
   }
 
-  /** Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused. */
+  /**
+   * Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused;
+   * one of those waits for the end of one that removes less.
+   */
   collect(force = false): Promise<number> {
-    this.#running ??= this.#collect(force).finally(
-      () => (this.#running = undefined),
-    );
-    return this.#running;
+    const running = this.#running;
+    if (running && (running.force || !force)) return running.freed;
+    const freed = (running?.freed ?? Promise.resolve(0))
+      .catch(() => 0)
+      .then(() => this.#collect(force))
+      .finally(() => {
+        if (this.#running === mine) this.#running = undefined;
+      });
+    const mine = { force, freed };
+    this.#running = mine;
+    return freed;
   }
 
   async #collect(force: boolean): Promise<number> {
@@ -95,13 +105,13 @@ export class ImageGarbage {
       100 - Math.floor((usage.availableBytes * 100) / usage.capacityBytes);
     if (usedPercent < highThresholdPercent) return 0;
     const wantedBytes =
-      (usage.capacityBytes * (100 - lowThresholdPercent)) / 100 -
+      Math.floor((usage.capacityBytes * (100 - lowThresholdPercent)) / 100) -
       usage.availableBytes;
     const freedBytes = await this.#remove(unused, wantedBytes, "space");
     if (freedBytes < wantedBytes)
       onFailure(
         "FreeDiskSpaceFailed",
-        `Failed to garbage collect required amount of images. Attempted to free ${Math.ceil(wantedBytes)} bytes, but only found ${freedBytes} bytes eligible to free.`,
+        `Failed to garbage collect required amount of images. Attempted to free ${wantedBytes} bytes, but only found ${freedBytes} bytes eligible to free.`,
       );
     return freedBytes;
   }

@@ -13,7 +13,10 @@ import {
   type Runtime,
   type SandboxConfig,
 } from "../../cri/runtime.ts";
-import { pullFailureText } from "../../cri/runtime-error-text.ts";
+import {
+  pullFailureText,
+  runtimeStatusText,
+} from "../../cri/runtime-error-text.ts";
 import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
@@ -147,8 +150,16 @@ export class ImageManager {
     }
     const policy =
       pullPolicy ?? (/:latest$/.test(image) ? "Always" : "IfNotPresent");
-    const present = await this.#status(image);
-    if (present && (policy === "IfNotPresent" || policy === "Never")) {
+    // One that is pulled in any case is not looked for.
+    const present =
+      policy === "Always"
+        ? undefined
+        : await this.#status(image).catch((error: unknown) => {
+            const message = `Failed to inspect image "${reference}": ${runtimeStatusText(error)}`;
+            event("Warning", "InspectFailed", message);
+            throw new WaitingError("ImageInspectError", message);
+          });
+    if (present) {
       event(
         "Normal",
         "Pulled",

@@ -72,6 +72,67 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause"]);
 });
 
+test("what the node needs at once is not put off by a collection that is under way", async () => {
+  const removed: string[] = [];
+  let list = (): void => undefined;
+  const listed = new Promise<void>((resolve) => (list = resolve));
+  const messages: string[] = [];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: async () => {
+        await listed;
+        return [image("a"), image("b")].filter(
+          ({ id }) => !removed.includes(id),
+        );
+      },
+      listContainers: () => Promise.resolve([]),
+      removeImage: (id) => Promise.resolve(void removed.push(id)),
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    clock: new FakeClock(),
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 81,
+    minimumAgeMs: 0,
+    onFailure: (_reason, message) => messages.push(message),
+    filesystem: () =>
+      Promise.resolve({ capacityBytes: 103, availableBytes: 10 }),
+  });
+  const usual = garbage.collect();
+  const forced = [garbage.collect(true), garbage.collect(true)];
+  list();
+  // It had enough with one.
+  expect(await usual).toBe(10);
+  expect(await Promise.all(forced)).toEqual([10, 10]);
+  expect(removed).toEqual(["a", "b"]);
+  expect(messages).toEqual([]);
+});
+
+test("how much was wanted is in whole bytes", async () => {
+  const messages: string[] = [];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: () => Promise.resolve([]),
+      listContainers: () => Promise.resolve([]),
+      removeImage: () => Promise.resolve(),
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    clock: new FakeClock(),
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 81,
+    minimumAgeMs: 0,
+    onFailure: (_reason, message) => messages.push(message),
+    filesystem: () =>
+      Promise.resolve({ capacityBytes: 103, availableBytes: 10 }),
+  });
+  await garbage.collect();
+  // 19 % of 103 are 19.57.
+  expect(messages).toEqual([
+    "Failed to garbage collect required amount of images. Attempted to free 9 bytes, but only found 0 bytes eligible to free.",
+  ]);
+});
+
 test("an image that a container has as a volume is in use", async () => {
   let images = [image("volume"), image("a")];
   let mounted = ["volume"];

@@ -1,7 +1,11 @@
 // Pulls in turn, and a registry that never answers, which must not keep the images of others away.
 import { ImageManager } from "../../../../agent/images/image-manager.ts";
 import type { PodEvents } from "../../../../agent/events/pod-events.ts";
-import type { Runtime, SandboxConfig } from "../../../../cri/runtime.ts";
+import {
+  RuntimeError,
+  type Runtime,
+  type SandboxConfig,
+} from "../../../../cri/runtime.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { testPod } from "../runtime-objects.ts";
 
@@ -98,4 +102,46 @@ test.each([
   // The end of one whose turn is over gives on none.
   await end("evil:0");
   expect(begun.length).toBe(2 * many + 1);
+});
+
+test("a runtime that can't say what it has: the reason, and no question where the image is pulled in any case", async () => {
+  const events: string[][] = [];
+  let asked = 0;
+  const manager = new ImageManager({
+    runtime: {
+      imageStatus: (image: string) => {
+        asked++;
+        return asked === 1
+          ? Promise.reject(new RuntimeError("unavailable", "no answer"))
+          : Promise.resolve({ id: image, repoTags: [], repoDigests: [] });
+      },
+      pullImage: (image: string) => Promise.resolve(image),
+    } as unknown as Runtime,
+    clock: new FakeClock(),
+    events: {
+      container: (...[, , type, reason, message]: string[]) =>
+        events.push([type!, reason!, message!]),
+    } as unknown as PodEvents,
+    serialized: false,
+    maxParallel: 0,
+    credentials: () => Promise.resolve([]),
+    mayPull: () => undefined,
+    progress: { begin: () => () => undefined },
+  });
+  const ensure = (imagePullPolicy: "IfNotPresent" | "Always") =>
+    manager.ensure(
+      testPod(),
+      { name: "c", image: "a:1", imagePullPolicy },
+      {} as SandboxConfig,
+    );
+  const message =
+    'Failed to inspect image "a:1": rpc error: code = Unavailable desc = no answer';
+  await expect(ensure("IfNotPresent")).rejects.toMatchObject({
+    reason: "ImageInspectError",
+    message,
+  });
+  expect(events).toEqual([["Warning", "InspectFailed", message]]);
+  await ensure("Always");
+  // What was pulled is looked at once.
+  expect(asked).toBe(2);
 });
