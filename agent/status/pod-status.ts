@@ -124,8 +124,10 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   if (failed || (inputs.tornDown && phase !== "Succeeded")) phase = "Failed";
 
   const status: PodStatus = { phase };
-  const message = failed?.message ?? previous?.message;
-  const reason = failed?.reason ?? previous?.reason;
+  // They say why it is in this phase.
+  const kept = previous?.phase === phase ? previous : undefined;
+  const message = failed?.message ?? kept?.message;
+  const reason = failed?.reason ?? kept?.reason;
   if (message) status.message = message;
   if (reason) status.reason = reason;
   status.conditions = conditions(inputs, phase, initStatuses, statuses);
@@ -262,30 +264,23 @@ function conditions(
   const others = (previous?.conditions ?? []).filter(
     ({ type }) => !ownConditions.has(type),
   );
-  if (inputs.failure?.disruption) {
-    const { message, disruptionMessage = message } = inputs.failure;
-    const target = disruptionTarget(inputs, disruptionMessage);
-    return [
-      ...result,
-      ...others.filter(({ type }) => type !== target.type),
-      target,
-    ];
-  }
-  return [...result, ...others];
+  const { disruption, message, disruptionMessage } = inputs.failure ?? {};
+  // A pod that outlives the agent that was to end it was not disrupted.
+  if (!disruption || !isPodTerminal({ status: { phase } }))
+    return [...result, ...others];
+  const target = condition(inputs, "DisruptionTarget", {
+    ok: true,
+    reason: kubeletDisruption,
+    message: disruptionMessage ?? message ?? "",
+  });
+  return [
+    ...result,
+    ...others.filter(({ type }) => type !== target.type),
+    target,
+  ];
 }
 
 export const kubeletDisruption = "TerminationByKubelet";
-
-function disruptionTarget(
-  inputs: PodStatusInputs,
-  message: string,
-): PodCondition {
-  return condition(inputs, "DisruptionTarget", {
-    ok: true,
-    reason: kubeletDisruption,
-    message,
-  });
-}
 
 interface Verdict {
   ok: boolean;

@@ -216,6 +216,36 @@ test("a pod that was ended for the node's sake and succeeded says so in its cond
   });
 });
 
+test("a pod that still runs was not disrupted yet, and a reason goes with its phase", () => {
+  const failure = { reason: "Evicted", message: "m", disruption: true };
+  const types = (status: PodStatus): string[] =>
+    status.conditions!.map(({ type }) => type);
+  const running = report(pod, [containerOf(pod, "app")], {
+    ended: true,
+    failure,
+  });
+  expect(running.phase).toBe("Running");
+  expect(types(running)).not.toContain("DisruptionTarget");
+  const ended = report(never, [containerOf(never, "app", exited(1))], {
+    ended: true,
+    failure,
+    previous: running,
+  });
+  expect(ended).toMatchObject({ phase: "Failed", reason: "Evicted" });
+  expect(types(ended)).toContain("DisruptionTarget");
+  // Said while the node did not answer.
+  const lost = { ...running, reason: "NodeLost", message: "unresponsive" };
+  expect(
+    report(pod, [containerOf(pod, "app")], { previous: lost }),
+  ).toMatchObject({ reason: "NodeLost", message: "unresponsive" });
+  const done = report(never, [containerOf(never, "app", exited(0))], {
+    previous: lost,
+  });
+  expect(done.phase).toBe("Succeeded");
+  expect(done).not.toHaveProperty("reason");
+  expect(done).not.toHaveProperty("message");
+});
+
 test("what could not be started waits only where it is tried again", () => {
   const failed = new Map([
     ["app", { reason: "RunContainerError", message: "no such file" }],
