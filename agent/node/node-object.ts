@@ -24,7 +24,8 @@ import { isGateOn } from "../config/feature-gates.ts";
 import type { NodeFeatures } from "../pods/start/node-features.ts";
 import type { DeviceCapacity } from "../resources/devices/device-inventory.ts";
 import { localPathRoot } from "../volumes/volume-paths.ts";
-import { machineArchitecture, type MachineCapacity } from "./machine.ts";
+import type { MachineCapacity } from "./machine.ts";
+import { nodeLabels } from "./node-labels.ts";
 
 export interface Pressure {
   memory: boolean;
@@ -52,13 +53,16 @@ interface NodeFacts {
 
 /** What is sent when the node is not registered yet. */
 export function nodeObject(config: AgentConfig): Node {
-  const arch = machineArchitecture();
   const taints = [...config.registerWithTaints];
-  if (!config.registerSchedulable)
-    taints.push({
-      key: "node.kubernetes.io/unschedulable",
-      effect: "NoSchedule",
-    });
+  const unschedulable = {
+    key: "node.kubernetes.io/unschedulable",
+    effect: "NoSchedule",
+  };
+  const isGiven = taints.some(
+    ({ key, effect }) =>
+      key === unschedulable.key && effect === unschedulable.effect,
+  );
+  if (!config.registerSchedulable && !isGiven) taints.push(unschedulable);
   if (config.externalCloudProvider)
     taints.push({
       key: "node.cloudprovider.kubernetes.io/uninitialized",
@@ -70,7 +74,7 @@ export function nodeObject(config: AgentConfig): Node {
     kind: "Node",
     metadata: {
       name: config.nodeName,
-      labels: nodeLabels(config, arch),
+      labels: nodeLabels(config),
       annotations: nodeAnnotations(config),
     },
     spec: {
@@ -136,34 +140,6 @@ function nodeAddresses({
 export function specPodRanges({ spec }: Node): readonly string[] {
   if (spec?.podCIDRs?.length) return spec.podCIDRs;
   return spec?.podCIDR ? [spec.podCIDR] : [];
-}
-
-export function nodeLabels(
-  config: AgentConfig,
-  arch: string,
-): Record<string, string> {
-  return {
-    "beta.kubernetes.io/arch": arch,
-    "beta.kubernetes.io/os": "linux",
-    "kubernetes.io/arch": arch,
-    "kubernetes.io/hostname": config.hostname,
-    "kubernetes.io/os": "linux",
-    ...config.nodeLabels,
-  };
-}
-
-/** Of the system and architecture, those that another has changed, as they must be; undefined when all are right. */
-export function lostLabels({
-  metadata,
-}: Node): Record<string, string> | undefined {
-  const wanted = {
-    "kubernetes.io/arch": machineArchitecture(),
-    "kubernetes.io/os": "linux",
-  };
-  const lost = Object.entries(wanted).filter(
-    ([key, value]) => metadata.labels?.[key] !== value,
-  );
-  return lost.length > 0 ? Object.fromEntries(lost) : undefined;
 }
 
 /** Another has written or removed one of these conditions. */

@@ -6,13 +6,8 @@ import type { Client } from "../../client/client.ts";
 import { nodes } from "../../client/resources.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { NodeStartup } from "../metrics/node-startup.ts";
-import { machineArchitecture } from "./machine.ts";
-import {
-  annotationChanges,
-  nodeLabels,
-  nodeObject,
-  specPodRanges,
-} from "./node-object.ts";
+import { labelChanges } from "./node-labels.ts";
+import { annotationChanges, nodeObject, specPodRanges } from "./node-object.ts";
 
 interface RegistrationOptions {
   readonly config: AgentConfig;
@@ -35,12 +30,7 @@ export async function ensureNode(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     node = await api.get(config.nodeName);
-    const wanted = nodeLabels(config, machineArchitecture());
-    const labels = Object.fromEntries(
-      Object.entries(wanted).filter(
-        ([key, value]) => node.metadata.labels?.[key] !== value,
-      ),
-    );
+    const labels = labelChanges(node, config);
     const spec =
       specPodRanges(node).length === 0 ? nodeObject(config).spec : undefined;
     const ranges = spec?.podCIDRs

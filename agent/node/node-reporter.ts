@@ -32,9 +32,9 @@ import {
   type NodeEvent,
 } from "./node-events.ts";
 import { besideOthers, hasOtherResources } from "./others-resources.ts";
+import { lostLabels } from "./node-labels.ts";
 import {
   hasOtherConditions,
-  lostLabels,
   nodeStatus,
   specPodRanges,
   type Pressure,
