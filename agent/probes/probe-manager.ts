@@ -29,6 +29,8 @@ interface ProbeManagerOptions {
   nodeIPs: () => readonly string[];
   previousStatus: (pod: Pod) => PodStatus | undefined;
   onChange: (uid: string) => void;
+  /** From 0 to 1; replaced in tests. */
+  random?: () => number;
 }
 
 interface Watched {
@@ -38,6 +40,8 @@ interface Watched {
   containerId: string;
   host: string;
   startedAtMs: number;
+  /** An earlier agent has reported it. */
+  adopted: boolean;
   probes: Map<ProbeType, Running>;
 }
 
@@ -54,10 +58,12 @@ interface Running {
 export class ProbeManager {
   readonly #options: ProbeManagerOptions;
   readonly #watched = new Map<string, Watched>();
+  readonly #beganMs: number;
   readonly metrics = new ProbeMetrics();
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
+    this.#beganMs = options.clock.monotonic();
   }
 
   liveness(containerId: string): "success" | "failure" | undefined {
@@ -136,6 +142,12 @@ export class ProbeManager {
       sandboxIPs,
       nodeIPs,
     );
+    // A container that an earlier agent had seen ready stays so until a probe says otherwise.
+    const before = this.#options.previousStatus(pod);
+    const previous = [
+      ...(before?.containerStatuses ?? []),
+      ...(before?.initContainerStatuses ?? []),
+    ].find(({ containerID }) => containerID?.endsWith(`//${status.id}`));
     const watched: Watched = {
       uid: pod.metadata.uid ?? "",
       pod,
@@ -143,15 +155,10 @@ export class ProbeManager {
       containerId: status.id,
       host,
       startedAtMs: status.startedAtMs,
+      adopted: previous !== undefined,
       probes: new Map(),
     };
     this.#watched.set(status.id, watched);
-    // A container that an earlier agent had seen ready stays so until a probe says otherwise.
-    const before = this.#options.previousStatus(pod);
-    const previous = [
-      ...(before?.containerStatuses ?? []),
-      ...(before?.initContainerStatuses ?? []),
-    ].find(({ containerID }) => containerID?.endsWith(`//${status.id}`));
     const add = (
       type: ProbeType,
       probe: Probe | undefined,
@@ -181,7 +188,7 @@ export class ProbeManager {
     );
     const startup = watched.probes.get("startup");
     if (startup && startup.result !== "success")
-      this.#schedule(watched, startup, this.#initialDelayMs(watched, startup));
+      this.#schedule(watched, startup, this.#firstDelayMs(watched, startup));
     else this.#startOthers(watched);
   }
 
@@ -189,19 +196,24 @@ export class ProbeManager {
     for (const type of ["liveness", "readiness"] as const) {
       const running = watched.probes.get(type);
       if (running && !running.stopped)
-        this.#schedule(
-          watched,
-          running,
-          this.#initialDelayMs(watched, running),
-        );
+        this.#schedule(watched, running, this.#firstDelayMs(watched, running));
     }
   }
 
-  /** From the container's start, but never longer than that from now: the clock may have been set back since. */
-  #initialDelayMs(watched: Watched, { probe }: Running): number {
+  /**
+   * From the container's start, but never longer than that from now: the clock may have been set back since. An agent that
+   * starts again finds all containers at once: their probes begin spread over their period, and stay so.
+   */
+  #firstDelayMs(watched: Watched, { probe }: Running): number {
+    const { clock, random = Math.random } = this.#options;
     const delayMs = (probe.initialDelaySeconds ?? 0) * 1000;
-    const leftMs = watched.startedAtMs + delayMs - this.#options.clock.now();
-    return Math.min(delayMs, Math.max(0, leftMs));
+    const leftMs = watched.startedAtMs + delayMs - clock.now();
+    const initialMs = Math.min(delayMs, Math.max(0, leftMs));
+    const periodMs = (probe.periodSeconds ?? 10) * 1000;
+    const begins = clock.monotonic() - this.#beganMs < periodMs;
+    return watched.adopted && begins
+      ? Math.max(initialMs, Math.floor(random() * periodMs))
+      : initialMs;
   }
 
   #schedule(watched: Watched, running: Running, delayMs: number): void {

@@ -163,6 +163,7 @@ test("what an earlier agent saw holds until a probe says otherwise", async () =>
   const [container] = pod.spec.containers;
   answers["r"] = 1;
   const probes = managerOf({
+    random: () => 0,
     previousStatus: () => ({
       containerStatuses: [
         {
@@ -189,4 +190,57 @@ test("the address is the pod's: of the node's first family", async () => {
   await eventually(() => probes.ready(pod.spec.containers[0]!, id));
   probes.stop();
   server.close();
+});
+
+test("after a restart of the agent the probes of all containers do not begin at once", async () => {
+  const parts = [0.25, 0.75];
+  const pods = ["a", "b"].map((name) =>
+    testPod({
+      containers: [
+        {
+          name: "app",
+          image: "i",
+          livenessProbe: exec(name, { periodSeconds: 10 }),
+        },
+      ],
+    }),
+  );
+  const statuses = pods.map((pod, index) => ({
+    ...containerOf(pod, "app"),
+    id: `id${index}`,
+  }));
+  const probes = managerOf({
+    random: () => parts.shift() ?? 0,
+    previousStatus: () => ({
+      containerStatuses: statuses.map(({ id }) => ({
+        name: "app",
+        containerID: `containerd://${id}`,
+        image: "i",
+        imageID: "",
+        ready: true,
+        restartCount: 0,
+      })),
+    }),
+  });
+  for (const [index, pod] of pods.entries()) {
+    pod.metadata.uid = `u${index}`;
+    probes.update(pod, runtimePodOf([sandboxOf(pod)], [statuses[index]!]));
+  }
+  await clock.advanceAsync(2499);
+  expect(asked).toEqual([]);
+  await clock.advanceAsync(1);
+  expect(asked).toEqual(["a"]);
+  await clock.advanceAsync(5000);
+  expect(asked).toEqual(["a", "b"]);
+  await clock.advanceAsync(5000);
+  expect(asked).toEqual(["a", "b", "a"]);
+  // A container that this agent starts is not waited with.
+  const [pod] = pods;
+  probes.update(
+    pod!,
+    runtimePodOf([sandboxOf(pod!)], [{ ...statuses[0]!, id: "new" }]),
+  );
+  await clock.advanceAsync(0);
+  expect(asked).toHaveLength(4);
+  probes.stop();
 });
