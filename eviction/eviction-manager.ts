@@ -181,14 +181,14 @@ export class EvictionManager {
       this.#options;
     const starved = starvedBy(threshold.signal);
     onReclaim(`Attempting to reclaim ${starved}`);
-    let now = signals;
     const garbage = garbageOn(threshold.signal, diskLayout());
     if (garbage.containers || garbage.images) {
       await reclaimDisk(garbage);
-      now = await readSignals();
+      const now = await readSignals();
       if (thresholdsMet(thresholds, now, true).length === 0) return true;
     }
-    return await this.#evictFor(threshold, now);
+    // The message says what was short, also where another threshold is what is left.
+    return await this.#evictFor(threshold, signals);
   }
 
   async #evictFor(threshold: Threshold, signals: Signals): Promise<boolean> {

@@ -94,10 +94,9 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
     ofKind("init", "sidecar"),
     previous?.initContainerStatuses,
   );
-  const statuses = build(ofKind("app"), previous?.containerStatuses);
-  const ephemeral = build(
-    ofKind("ephemeral"),
-    previous?.ephemeralContainerStatuses,
+  const statuses = byName(build(ofKind("app"), previous?.containerStatuses));
+  const ephemeral = byName(
+    build(ofKind("ephemeral"), previous?.ephemeralContainerStatuses),
   );
   boundMessages(pod, [...initStatuses, ...statuses, ...ephemeral]);
   if (inputs.resize) addResources(inputs, inputs.resize, statuses);
@@ -154,6 +153,10 @@ export function podStatus(inputs: PodStatusInputs): PodStatus {
   if (resize && !isPodTerminal({ status })) status.resize = resize;
   return status;
 }
+
+/** As the reference reports all but those of init containers, which are in the order in which they run. */
+const byName = (statuses: ContainerStatus[]): ContainerStatus[] =>
+  statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 
 function addResources(
   { pod, runtimePod, previous }: PodStatusInputs,

@@ -581,3 +581,21 @@ test("an ephemeral container is neither started nor ready", () => {
     { ready: true, started: true },
   ]);
 });
+
+test("statuses of containers are in the order of their names, those of init containers in that of the pod", () => {
+  const of = (...names: string[]): Container[] =>
+    names.map((name) => init(name));
+  const status = report(
+    testPod({
+      containers: of("web", "log", "app"),
+      initContainers: of("second", "first"),
+      ephemeralContainers: of("y", "x"),
+    }),
+    [],
+  );
+  const names = (list: ApiContainer[] | undefined): string[] | undefined =>
+    list?.map(({ name }) => name);
+  expect(names(status.containerStatuses)).toEqual(["app", "log", "web"]);
+  expect(names(status.initContainerStatuses)).toEqual(["second", "first"]);
+  expect(names(status.ephemeralContainerStatuses)).toEqual(["x", "y"]);
+});

@@ -412,3 +412,23 @@ test.each<[string, EvictablePod, PodUsage, string | undefined]>([
 ])("%s", (_what, { pod }, usage, wanted) => {
   expect(storageExcess(pod, usage, false)?.message).toBe(wanted);
 });
+
+test("the message says what was short before unused images were removed", async () => {
+  const { look, ended } = manager(
+    [candidate("a")],
+    new Map([["a", using(5)]]),
+    {
+      after: new Map([
+        [
+          "memory.available",
+          { available: 50 * mebibyte, capacity: 1000 * mebibyte },
+        ],
+        ["nodefs.available", { available: 90, capacity: 100 }],
+      ]),
+    },
+  );
+  await look(fullDisk);
+  expect(ended).toEqual([
+    "a: The node was low on resource: ephemeral-storage. Threshold quantity: 10, available: 1. ",
+  ]);
+});
