@@ -11,7 +11,10 @@ import { localServiceRanges } from "./parts/network/local-network.ts";
 import { holdLockFile } from "./parts/agent/lock-file.ts";
 import { makeDirectory } from "./parts/directories.ts";
 
-/** As at the reference, a configuration file closes the ports where it and the flags say nothing. */
+/**
+ * As at the reference, a configuration file closes the ports where it and the flags say nothing. So does a drop-in without
+ * such a file that has one of these fields and says nothing in it.
+ */
 const defaultsWithFile: ReadonlyMap<string, OptionValue> = new Map<
   string,
   OptionValue
@@ -32,7 +35,9 @@ export async function readAgentOptions(
   if (!read) return { values, withoutEffect: values.withoutEffect() };
   const merged = withGatesOfBoth(values, read.values).withFile(
     new Map([
-      ...(values.optionalText("config") ? defaultsWithFile : []),
+      ...[...defaultsWithFile].filter(
+        ([name]) => values.optionalText("config") || read.unset.has(name),
+      ),
       ...read.values,
     ]),
   );

@@ -99,7 +99,8 @@ export function mergeFields(
   for (const [path, field] of dropIn) {
     if (field.value === null) {
       for (const each of merged.keys())
-        if (each === path || each.startsWith(`${path}.`)) merged.delete(each);
+        if (each.startsWith(`${path}.`)) merged.delete(each);
+      merged.set(path, field);
     } else if (isMap(field.value))
       merged.set(path, {
         ...field,

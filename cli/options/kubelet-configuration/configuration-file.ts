@@ -21,6 +21,8 @@ import { checkedOptionValue, parseOptionValue } from "../values/value.ts";
 
 export interface ConfigurationFile {
   readonly values: ReadonlyMap<string, OptionValue>;
+  /** Options whose field, or a section above it, is there and says nothing. */
+  readonly unset: ReadonlySet<string>;
   /** Known fields without effect that were set. */
   readonly withoutEffect: readonly string[];
 }
@@ -162,6 +164,7 @@ export function settingsOf(
   const byField = optionsByField(table);
   const known = [...byField.keys(), ...Object.keys(kubeletFields)];
   const values = new Map<string, OptionValue>();
+  const unset = new Set<string>();
   const withoutEffect: string[] = [];
   const problems: string[] = [];
   for (const [path, { value, place }] of fields) {
@@ -170,6 +173,9 @@ export function settingsOf(
     };
     const spec = byField.get(path);
     const field = kubeletFields[path];
+    if (isUnset(path, value))
+      for (const [each, { name }] of byField)
+        if (each === path || each.startsWith(`${path}.`)) unset.add(name);
     if (!spec && !field) {
       if (value === null && isSection(path, known)) continue;
       problem(`${path}: unknown field`);
@@ -193,5 +199,5 @@ export function settingsOf(
     }
   }
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  return { values, withoutEffect };
+  return { values, unset, withoutEffect };
 }

@@ -128,6 +128,37 @@ test.each([
   ).rejects.toThrow(message);
 });
 
+test.each<[string, string, readonly unknown[]]>([
+  ["nothing of it", "maxPods: 5\n", [true, false, "AlwaysAllow"]],
+  ["no section", "authentication: null\nauthorization: null\n", closed()],
+  [
+    "no value",
+    'authentication: {anonymous: {enabled: null}, webhook: null}\nauthorization: {mode: ""}\n',
+    closed(),
+  ],
+])(
+  "drop-ins without a file that say %s about who may ask",
+  async (_what, body, wanted) => {
+    const of = async (...flags: string[]) => {
+      const values = await read({ "conf.d/1.conf": head + body }, ...flags);
+      return [
+        values.flag("anonymous-auth"),
+        values.flag("authentication-token-webhook"),
+        values.text("authorization-mode"),
+      ];
+    };
+    expect(await of()).toEqual(wanted);
+    expect(await of("--anonymous-auth=true")).toEqual([
+      true,
+      ...wanted.slice(1),
+    ]);
+  },
+);
+
+function closed(): readonly unknown[] {
+  return [false, true, "Webhook"];
+}
+
 test("what has no end and what waits for another end is refused by its option", async () => {
   const directory = temp();
   execFileSync("mkfifo", [path.join(directory, "10.conf")]);
