@@ -32,7 +32,8 @@ export function hasStorageLimits(pod: Pod): boolean {
   return (
     limitedEmptyDirs(pod).length > 0 ||
     [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(
-      (container) => storageLimit(container) > 0,
+      // All of them together may be limited to nothing.
+      ({ resources }) => resources?.limits?.["ephemeral-storage"] !== undefined,
     )
   );
 }

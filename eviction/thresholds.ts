@@ -54,12 +54,18 @@ export function parseThresholds(settings: ThresholdSettings): Threshold[] {
       );
     add(signal, amount, graceMs);
   }
-  const memory = thresholds.find(
-    ({ signal, graceMs }) => signal === "memory.available" && graceMs === 0,
-  );
-  if (settings.enforcePods && memory)
-    thresholds.push({ ...memory, signal: "allocatableMemory.available" });
-  return thresholds;
+  const memory = settings.enforcePods
+    ? thresholds.filter(
+        ({ signal, graceMs }) => signal === "memory.available" && graceMs === 0,
+      )
+    : [];
+  return [
+    ...thresholds,
+    ...memory.map((each): Threshold => ({
+      ...each,
+      signal: "allocatableMemory.available",
+    })),
+  ];
 }
 
 /** A threshold of 0 % or 100 % is none, as at the reference. */

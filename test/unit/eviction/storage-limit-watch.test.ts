@@ -89,6 +89,14 @@ test("pods with limits that are not critical end when they are above", async () 
   expect(ended).toEqual(["a emptydirfs.limit"]);
 });
 
+test("a limit of nothing is one", () => {
+  const { pod } = evictable("a");
+  pod.spec.containers = [
+    { name: "c", resources: { limits: { "ephemeral-storage": "0" } } },
+  ];
+  expect(hasStorageLimits(pod)).toBe(true);
+});
+
 test("without limits nothing is read", async () => {
   const { looks, watch: made } = watch([evictable("a")]);
   await made.look();

@@ -117,6 +117,25 @@ test("with pods held to their share, the hard memory threshold is one of their c
   ]);
 });
 
+test("a soft threshold without a grace is a hard one of the pods' cgroup, too", () => {
+  const thresholds = parseThresholds(
+    settings({
+      hard: { "memory.available": "100" },
+      soft: { "memory.available": "200" },
+      softGracePeriod: { "memory.available": "0s" },
+      enforcePods: true,
+    }),
+  );
+  expect(
+    thresholds.map(({ signal, amount }) => [signal, amount.value]),
+  ).toEqual([
+    ["memory.available", 100],
+    ["memory.available", 200],
+    ["allocatableMemory.available", 100],
+    ["allocatableMemory.available", 200],
+  ]);
+});
+
 test("thresholds of the containers' file system are left to those it follows", () => {
   expect(
     parseThresholds(settings({ hard: { "containerfs.available": "5%" } })),
