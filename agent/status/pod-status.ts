@@ -174,8 +174,8 @@ function addResources(
 }
 
 /**
- * What never started will not: app containers of an initialized pod end as unknown, and so do init containers before one
- * that did start.
+ * What never started will not: app containers of an initialized pod end as unknown, and so do the first init container and
+ * those before one that did start.
  */
 function endMissing(
   { spec: { initContainers = [] } }: Pod,
@@ -204,10 +204,13 @@ function endMissing(
     started ||
     !last ||
     // A runtime may still report an init container as running that has ended.
-    (last.started === true && isLastSidecar) ||
-    (last.state?.terminated ?? last.lastState?.terminated)?.exitCode === 0;
+    (isLastSidecar
+      ? last.started === true
+      : [last.state, last.lastState].some(
+          (state) => state?.terminated?.exitCode === 0,
+        ));
   if (initialized) statuses.forEach(end);
-  initStatuses.slice(0, initialized ? undefined : lastRan + 1).forEach(end);
+  initStatuses.slice(0, Math.max(1, lastRan + 1)).forEach(end);
 }
 
 function podIPs({
@@ -298,13 +301,8 @@ function initialized(
   statuses: readonly ContainerStatus[],
 ): Verdict {
   if (phase === "Succeeded") return { ok: true, reason: "PodCompleted" };
-  // Once an app container was started the pod stays initialized.
-  if (
-    statuses.some(
-      ({ state, lastState }) =>
-        state?.running || state?.terminated || lastState?.terminated,
-    )
-  )
+  // Once an app container was started the pod stays initialized, until another sandbox begins with its init containers.
+  if (statuses.some(({ state }) => state?.running || state?.terminated))
     return { ok: true };
   const incomplete = (pod.spec.initContainers ?? [])
     .filter((container) => {

@@ -425,7 +425,7 @@ test.each<[string, Pod, (pod: Pod) => ContainerStatus[], string[]]>([
     "no init container",
     withInit,
     () => [],
-    ["PodInitializing", "PodInitializing"],
+    ["ContainerStatusUnknown", "PodInitializing"],
   ],
   [
     "an init container that failed",
@@ -598,4 +598,43 @@ test("statuses of containers are in the order of their names, those of init cont
   expect(names(status.containerStatuses)).toEqual(["app", "log", "web"]);
   expect(names(status.initContainerStatuses)).toEqual(["second", "first"]);
   expect(names(status.ephemeralContainerStatuses)).toEqual(["x", "y"]);
+});
+
+test("a pod that was torn down before its sidecar had started never started its containers", () => {
+  const last = report(
+    withSidecar,
+    [containerOf(withSidecar, "side", exited(0))],
+    {
+      ended: true,
+      tornDown: true,
+    },
+  );
+  expect(last.containerStatuses?.[0]?.state).toEqual({
+    waiting: { reason: "PodInitializing" },
+  });
+});
+
+test("a pod that ran is not initialized while its init container runs once more in another sandbox", () => {
+  const status = report(withInit, [containerOf(withInit, "one")], {
+    previous: {
+      phase: "Running",
+      containerStatuses: [
+        {
+          name: "app",
+          image: "i",
+          imageID: "",
+          ready: false,
+          restartCount: 1,
+          containerID: "containerd://gone",
+          state: { running: {} },
+        },
+      ],
+    },
+  });
+  expect(status.containerStatuses?.[0]?.lastState?.terminated).toBeDefined();
+  expect(condition(status, "Initialized")).toEqual([
+    "False",
+    "ContainersNotInitialized",
+    "containers with incomplete status: [one]",
+  ]);
 });
