@@ -2,6 +2,7 @@
 // the grace can be shortened.
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { ContainerStatus, Runtime } from "../../../cri/runtime.ts";
+import type { PodEvents } from "../../events/pod-events.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { findContainer } from "../shape/pod-shape.ts";
 import {
@@ -17,6 +18,7 @@ export interface PodEndContext extends EndingContext {
     "stopContainer" | "stopPodSandbox" | "removeContainer" | "removePodSandbox"
   >;
   readonly runtimePods: Pick<RuntimePods, "markDirty" | "refresh">;
+  readonly events: Pick<PodEvents, "container" | "pod">;
 }
 
 const defaultGraceSeconds = 30;

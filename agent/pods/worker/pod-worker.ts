@@ -18,6 +18,7 @@ import {
   DeadContainers,
   type DeadContainersContext,
 } from "../clean/dead-containers.ts";
+import { runtimeStatusText } from "../../../cri/runtime-error-text.ts";
 import { cleanUpPod, type PodCleanContext } from "../clean/pod-clean.ts";
 import { PodEnd, type PodEndContext } from "../end/pod-end.ts";
 import { removeFromRuntime, stopSandboxes } from "../end/sandboxes.ts";
@@ -309,22 +310,15 @@ export class PodWorker {
     this.#waiting.clear();
     this.#context.tearDown.probes.stopLiveness(this.uid);
     this.#reportEnding(runtimePod, "ending", end);
-    const left = await this.#ending
-      .containers(
+    const left = await this.#killed(
+      this.#ending.containers(
         this.#pod,
         runtimePod,
         end.graceSeconds ?? graceSeconds(this.#pod),
-      )
-      .catch((error: unknown) => this.#notEnded(error));
+      ),
+    );
     this.#state = states.containersEnded(this.#state, left);
     return left;
-  }
-
-  #notEnded(error: unknown): never {
-    const message = `error killing pod: ${(error as Error).message}`;
-    const { events } = this.#context.sync;
-    events.pod(this.#pod, "Warning", "FailedKillPod", message);
-    throw error;
   }
 
   async #tearDown(left: RuntimePod, end: EndRequest): Promise<void> {
@@ -338,7 +332,9 @@ export class PodWorker {
     const clean = this.removed || !!this.#pod.metadata.deletionTimestamp;
     if (clean) this.#reportEnding(left, "torn-down", end);
     await Promise.all([
-      clean ? removeFromRuntime(runtime, left) : this.#stopSandboxes(left),
+      this.#killed(
+        clean ? removeFromRuntime(runtime, left) : this.#stopSandboxes(left),
+      ),
       volumes.unmount(this.uid),
     ]);
     crashPoint("podworker.end.removed");
@@ -349,6 +345,18 @@ export class PodWorker {
     await cgroups.removePod(this.uid, qos);
     await users?.release(this.uid);
     this.#state = states.tornDown(this.#state, clean);
+  }
+
+  /** That the runtime can't end the pod is an event of it; the pass is tried again. */
+  async #killed<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const text = `error killing pod: ${runtimeStatusText(error)}`;
+      const { events } = this.#context.end;
+      events.pod(this.#pod, "Warning", "FailedKillPod", text);
+      throw error;
+    }
   }
 
   async #stopSandboxes(left: RuntimePod): Promise<void> {

@@ -127,25 +127,6 @@ test("without the runtime's network only pods of the host's network start", asyn
   await on.until("both run", () => on.running().length === 2);
 });
 
-test("a pod that can't be ended says so, and ends when it can", async () => {
-  const said: string[] = [];
-  let stops = 0;
-  const on = await stage({
-    fate: (call) =>
-      call === "stopContainer" && ++stops === 1
-        ? { kind: "fails", code: "unknown" }
-        : { kind: "works" },
-    events: (reason, message) => void said.push(`${reason} ${message}`),
-  });
-  on.workers.set(pod());
-  await on.until("the app runs", () => on.running().length === 1);
-  on.workers.set(deleted(pod()));
-  await on.until("it is finished", () => on.finished.includes("u"));
-  expect(said.filter((line) => line.startsWith("FailedKillPod"))).toEqual([
-    "FailedKillPod error killing pod: stopContainer was not answered",
-  ]);
-});
-
 test("a pod's ids of its user namespace are free once nothing of it runs, before it is reported to be over", async () => {
   const released: string[] = [];
   const on = await stage({
@@ -255,6 +236,34 @@ test("a refused pod has failed, and nothing of it is made", async () => {
   });
   expect(on.node.sandboxes.size).toBe(0);
   expect(on.host.left()).toEqual([]);
+});
+
+test("a pod that the runtime can't end says so, and ends once it can", async () => {
+  const events: string[] = [];
+  const refused = new Map([
+    ["stopContainer", 1],
+    ["removePodSandbox", 1],
+  ]);
+  const on = await stage({
+    fate(call) {
+      const left = refused.get(call) ?? 0;
+      refused.set(call, left - 1);
+      return left > 0
+        ? { kind: "fails", code: "unavailable" }
+        : { kind: "works" };
+    },
+    events: (reason, message) => void events.push(`${reason}: ${message}`),
+  });
+  on.workers.set(pod());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set(deleted(pod()));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  const failures = events.filter((each) => each.startsWith("FailedKillPod"));
+  const unanswered = "error killing pod: rpc error: code = Unavailable desc =";
+  expect(failures).toEqual([
+    `FailedKillPod: ${unanswered} stopContainer was not answered`,
+    `FailedKillPod: ${unanswered} removePodSandbox was not answered`,
+  ]);
 });
 
 test("a pod whose cgroup can't be made says why, and starts once it can", async () => {
