@@ -1,6 +1,12 @@
 // The node's part of making a volume larger: when the volume has more than its claim reports, or the driver's resizer
 // waits for the node, the driver grows the file system, and the claim's status and events say so, or why not. What the
-// driver calls impossible is left to its resizer, so that the user may ask for less (RecoverVolumeExpansionFailure).
+// driver calls impossible is left to its resizer, so that the user may ask for less (RecoverVolumeExpansionFailure):
+//
+//   allocatedResourceStatuses      | what the node does
+//   NodeResizePending              | NodeResizeInProgress, then it grows the volume
+//   NodeResizeInProgress           | it grows it, as it may have been killed at that
+//   others, or allocatedResources  | nothing: it is the resizer's turn
+//   none                           | it grows what is larger than the claim reports
 import { formatTime, type Clock } from "../../../api/clock.ts";
 import type { KubeObject } from "../../../api/object.ts";
 import {
@@ -116,8 +122,11 @@ export class CsiExpansion {
       const message = `Expander.NodeExpand failed to expand the volume : ${(error as Error).message}`;
       const { code, isFinal = true } =
         error instanceof CsiCallError ? error : {};
+      // The driver's error counts, whatever becomes of the claim.
       if (plan.recovers && isFinal)
-        await claims.updateStatus(this.#failed(claim, plan, code, message));
+        await claims
+          .updateStatus(this.#failed(claim, plan, code, message))
+          .catch(() => undefined);
       if (code !== grpcCodes.failedPrecondition)
         throw new Error(message, { cause: error });
       this.#notInUse.set(key, plan.size);
