@@ -83,6 +83,8 @@ export function wireVolumes(
     },
     objects,
     forgetTokens: (uid) => tokens.forget(uid),
+    onStale: (pod, message) =>
+      events.pod(pod, "Warning", "FailedMount", message),
     csi: csi.plugin,
   });
   return { volumes, csi };

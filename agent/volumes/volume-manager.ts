@@ -51,6 +51,8 @@ interface VolumeManagerOptions {
     release(uid: string): void;
   };
   forgetTokens: (uid: string) => void;
+  /** A mounted volume could not be brought up to date. */
+  onStale?: (pod: Pod, message: string) => void;
   clock: Clock;
   logger: Logger;
   metrics?: Pick<VolumeMetrics, "observe" | "forget"> | undefined;
@@ -160,7 +162,11 @@ export class VolumeManager {
     if (known) {
       // First: it may be outdated again before the refresh is through.
       mounted.set(name, { ...known, refreshedAtMs: nowMs, metadata });
-      await plugin.refresh?.(request);
+      // It is there: what can't be done now keeps no container of the pod from running, as at the reference.
+      await plugin.refresh?.(request).catch((error: unknown) => {
+        if (!(error instanceof VolumePending))
+          this.#options.onStale?.(pod, failureText(name, error));
+      });
       return;
     }
     const made = await plugin.mount(request);

@@ -196,10 +196,12 @@ export class CsiVolumes {
     const volume = csiVolume(request);
     await this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
       const object = await this.#calls.driverObject(volume.driver);
-      if (!object?.spec.requiresRepublish && !request.claim) return;
+      const republished = object?.spec.requiresRepublish === true;
+      // A driver that is away for a while grows nothing, and that is all that is missed.
+      const isThere = this.#options.registry.find(volume.driver) !== undefined;
+      if (!republished && !(request.claim && isThere)) return;
       const prepared = await this.#calls.prepare(volume, request.pod);
-      if (object?.spec.requiresRepublish)
-        await this.#calls.publish(prepared, request.pod, false);
+      if (republished) await this.#calls.publish(prepared, request.pod, false);
       const expansion = this.#calls.expansion(prepared, request);
       if (expansion) await this.#expansion.whileMounted(expansion);
     });

@@ -80,9 +80,11 @@ test("a volume that can't be published again stays mounted, and is tried again",
   const file = path.join(await node.pathIn(pod), "file");
   fs.writeFileSync(file, "1");
   refuse("publish");
-  await expect(again(pod)).rejects.toThrow(
+  // Nothing of the pod waits for it.
+  await again(pod);
+  expect(node.agent.stale).toEqual([
     'MountVolume.SetUp failed for volume "pv-vol" : rpc error: code = Internal desc = not now',
-  );
+  ]);
   expect(fs.readFileSync(file, "utf8")).toBe("1");
   allow();
   await again(pod);
@@ -90,6 +92,29 @@ test("a volume that can't be published again stays mounted, and is tried again",
   await node.agent.volumes.unmount("a");
   await passes(() => expect(node.mounted()).toEqual([]));
 });
+
+test.each([true, false])(
+  "while its driver is away a mounted volume keeps nothing of its pod from running (republished: %j)",
+  async (requiresRepublish) => {
+    await node.object({ attachRequired: false, requiresRepublish });
+    await node.registered();
+    await node.bound("vol");
+    const pod = podWith("a", "vol");
+    await node.agent.volumes.mount(pod);
+    node.driver.stop();
+    await passes(() =>
+      expect(node.agent.registry.find(driverName)).toBeUndefined(),
+    );
+    await again(pod);
+    expect(node.agent.stale).toHaveLength(requiresRepublish ? 1 : 0);
+    await expect(node.agent.volumes.mount(podWith("b", "vol"))).rejects.toThrow(
+      driverName,
+    );
+    await node.registered();
+    await again(pod);
+    await node.agent.volumes.mount(podWith("b", "vol"));
+  },
+);
 
 const group = 4321;
 

@@ -157,6 +157,7 @@ function startAgent(root: string, api: MemoryApi) {
   const logger = silent;
   let tokens = 0;
   const events: string[] = [];
+  const stale: string[] = [];
   const clock = systemClock;
   const config = {
     rootDirectory: path.join(root, "agent"),
@@ -217,6 +218,7 @@ function startAgent(root: string, api: MemoryApi) {
     },
     objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: () => undefined,
+    onStale: (_pod, message) => stale.push(message),
     csi: csi.plugin,
   });
   return {
@@ -226,6 +228,7 @@ function startAgent(root: string, api: MemoryApi) {
     registry,
     csiMetrics,
     events,
+    stale,
     async start() {
       await volumes.start();
       await csi.start();
