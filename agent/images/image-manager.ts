@@ -273,20 +273,21 @@ export class ImageManager {
     return await pull;
   }
 
-  /** The first credentials that the registry takes. */
+  /** The first credentials that the registry takes; rejects with what it said to each. */
   async #pullWith(
     secrets: readonly ImageAuth[],
     image: string,
     sandbox: SandboxConfig,
   ): Promise<string> {
-    let lastError: unknown;
+    const errors: unknown[] = [];
     for (const auth of secrets.length > 0 ? secrets : [undefined]) {
       try {
         return await this.#options.runtime.pullImage(image, auth, sandbox);
       } catch (error) {
-        lastError = error;
+        errors.push(error);
       }
     }
-    throw lastError;
+    const texts = [...new Set(errors.map(pullFailureText))];
+    throw texts.length === 1 ? errors[0] : new Error(`[${texts.join(", ")}]`);
   }
 }

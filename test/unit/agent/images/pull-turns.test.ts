@@ -145,3 +145,30 @@ test("a runtime that can't say what it has: the reason, and no question where th
   // What was pulled is looked at once.
   expect(asked).toBe(2);
 });
+
+test.each([
+  [["denied", "denied"], "denied"],
+  [["denied", "no such image"], "[denied, no such image]"],
+])("what a registry says to each credential: %j", async (said, wanted) => {
+  const left = [...said];
+  const manager = new ImageManager({
+    runtime: {
+      imageStatus: () => Promise.resolve(undefined),
+      pullImage: () =>
+        Promise.reject(new RuntimeError("unknown", left.shift() ?? "")),
+    } as unknown as Runtime,
+    clock: new FakeClock(),
+    events: { container: () => undefined } as unknown as PodEvents,
+    serialized: false,
+    maxParallel: 0,
+    credentials: () =>
+      Promise.resolve(
+        said.map((_, index) => ({ username: `u${index}`, password: "p" })),
+      ),
+    mayPull: () => undefined,
+    progress: { begin: () => () => undefined },
+  });
+  await expect(
+    manager.ensure(testPod(), { name: "c", image: "a:1" }, {} as SandboxConfig),
+  ).rejects.toMatchObject({ reason: "ErrImagePull", message: wanted });
+});
