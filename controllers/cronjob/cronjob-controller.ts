@@ -32,7 +32,12 @@ import {
   unseenJobs,
   wasSetBack,
 } from "./cronjob-plan.ts";
-import { parseSchedule } from "./schedule.ts";
+import {
+  latestBefore,
+  parseSchedule,
+  timeIn,
+  UnknownTimeZone,
+} from "./schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
 const scheduledAnnotation = "batch.kubernetes.io/cronjob-scheduled-timestamp";
@@ -112,7 +117,13 @@ class CronJobController {
     if (!schedule) return;
     await this.#runDue(cronJob, schedule);
     const { clock } = this.#context;
-    const nextMs = schedule.next(clock.now());
+    const nowMs = clock.now();
+    // One that knows no clock goes on from the last time, however late that was noticed.
+    const lastMs =
+      schedule.everyMs === undefined
+        ? nowMs
+        : latestBefore(schedule, nowMs, this.#dueFromMs(cronJob, nowMs));
+    const nextMs = schedule.next(lastMs ?? nowMs);
     return nextMs === undefined
       ? undefined
       : { requeueAfterMs: nextMs - clock.now() + slackMs };
@@ -137,12 +148,18 @@ class CronJobController {
     try {
       return parseSchedule(schedule, timeZone || undefined);
     } catch (error) {
-      this.#recorder.event(
-        cronJob,
-        "Warning",
-        "UnparseableSchedule",
-        `unparseable schedule: ${JSON.stringify(schedule)} : ${errorText(error)}`,
-      );
+      const [reason, what] =
+        error instanceof UnknownTimeZone
+          ? [
+              "UnknownTimeZone",
+              `invalid timeZone: ${JSON.stringify(timeZone)}:`,
+            ]
+          : [
+              "UnparseableSchedule",
+              `unparseable schedule: ${JSON.stringify(schedule)} :`,
+            ];
+      const message = `${what} ${errorText(error)}`;
+      this.#recorder.event(cronJob, "Warning", reason, message);
       return undefined;
     }
   }
@@ -273,7 +290,7 @@ function jobOf(cronJob: CronJob, name: string, dueMs: number): Job {
       ...(metadata?.labels ? { labels: metadata.labels } : {}),
       annotations: {
         ...metadata?.annotations,
-        [scheduledAnnotation]: formatTime(dueMs),
+        [scheduledAnnotation]: timeIn(cronJob.spec.timeZone || "UTC", dueMs),
       },
       ownerReferences: [controllerReference(cronJobs, cronJob)],
     },

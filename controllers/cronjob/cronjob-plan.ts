@@ -211,7 +211,7 @@ function latestDue(
   )
     missed++;
   return {
-    dueMs: missed === 0 ? undefined : latestBefore(schedule, nowMs),
+    dueMs: missed === 0 ? undefined : latestBefore(schedule, nowMs, fromMs),
     events:
       missed > tooManyMissed
         ? [

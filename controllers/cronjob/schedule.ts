@@ -8,7 +8,11 @@ import { parseDurationMs } from "../../api/duration.ts";
 export interface Schedule {
   /** The first time after afterMs, both epoch milliseconds; undefined when there is none within five years. */
   next(afterMs: number): number | undefined;
+  /** Of a schedule that knows no clock, only a distance. */
+  readonly everyMs?: number;
 }
+
+export class UnknownTimeZone extends Error {}
 
 const macros: Record<string, string> = {
   "@yearly": "0 0 1 1 *",
@@ -39,6 +43,7 @@ interface FieldSet {
 
 /** @param timeZone an IANA name; default UTC. Throws an Error that says what is wrong. */
 export function parseSchedule(text: string, timeZone = "UTC"): Schedule {
+  const zone = zoneClock(timeZone);
   const trimmed = text.trim();
   if (trimmed.startsWith("@every ")) return every(trimmed.slice(7).trim());
   const line = macros[trimmed] ?? trimmed;
@@ -49,7 +54,6 @@ export function parseSchedule(text: string, timeZone = "UTC"): Schedule {
       `expected exactly 5 fields, found ${line === "" ? 0 : parts.length}: [${text}]`,
     );
   const sets = parts.map((part, index) => parseField(part, fields[index]!));
-  const zone = zoneClock(timeZone);
   return { next: (afterMs) => nextTime(sets, zone, afterMs) };
 }
 
@@ -57,6 +61,7 @@ function every(duration: string): Schedule {
   const intervalMs = Math.floor(parseDurationMs(duration) / 1000) * 1000;
   if (intervalMs < 1000) throw new Error(`bad interval: @every ${duration}`);
   return {
+    everyMs: intervalMs,
     next: (afterMs) => Math.floor(afterMs / 1000) * 1000 + intervalMs,
   };
 }
@@ -124,7 +129,7 @@ function zoneClock(timeZone: string): ZoneClock {
       second: "numeric",
     });
   } catch {
-    throw new Error(`unknown time zone ${timeZone}`);
+    throw new UnknownTimeZone(`unknown time zone ${timeZone}`);
   }
   const toLocal = (utcMs: number): number => {
     const parts: Record<string, number> = {};
@@ -181,16 +186,38 @@ function nextTime(
   return undefined;
 }
 
+/** The time as a clock of the zone shows it, in RFC 3339. */
+export function timeIn(timeZone: string, ms: number): string {
+  const localMs = zoneClock(timeZone).toLocal(ms);
+  const minutes = Math.round((localMs - ms) / minuteMs);
+  const digits = (part: number): string => String(part).padStart(2, "0");
+  const away = Math.abs(minutes);
+  const offset =
+    minutes === 0
+      ? "Z"
+      : `${minutes < 0 ? "-" : "+"}${digits(Math.floor(away / 60))}:${digits(away % 60)}`;
+  return new Date(localMs).toISOString().replace(/\.\d+Z$/, offset);
+}
+
 const hourMs = 3_600_000;
 const lookBackMs = [1, 24, 32 * 24, 367 * 24, 5 * 367 * 24].map(
   (hours) => hours * hourMs,
 );
 
-/** The last time of a schedule that is not after nowMs: looked for in growing windows, so that few times are counted. */
+/**
+ * The last time of a schedule that is not after nowMs: looked for in growing windows, so that few times are counted.
+ * @param fromMs after which a schedule that knows no clock is counted
+ */
 export function latestBefore(
   schedule: Schedule,
   nowMs: number,
+  fromMs: number,
 ): number | undefined {
+  const { everyMs } = schedule;
+  if (everyMs !== undefined) {
+    const beginMs = Math.floor(fromMs / 1000) * 1000;
+    return beginMs + Math.floor((nowMs - beginMs) / everyMs) * everyMs;
+  }
   for (const windowMs of lookBackMs) {
     let last: number | undefined;
     for (

@@ -1,4 +1,9 @@
-import { parseSchedule } from "../../../controllers/cronjob/schedule.ts";
+import {
+  latestBefore,
+  parseSchedule,
+  timeIn,
+  UnknownTimeZone,
+} from "../../../controllers/cronjob/schedule.ts";
 
 const at = (text: string) => Date.parse(text);
 const next = (schedule: string, after: string, zone?: string) => {
@@ -20,6 +25,24 @@ test.each([
   ["@every 1m30s", "2025-01-01T00:00:00Z", "2025-01-01T00:01:30.000Z"],
 ])("%s after %s", (schedule, after, expected) => {
   expect(next(schedule, after)).toBe(expected);
+});
+
+test("what comes each so many seconds is counted from its beginning", () => {
+  const schedule = parseSchedule("@every 30s");
+  const [now, from] = [at("2025-01-01T01:00:17Z"), at("2025-01-01T00:00:05Z")];
+  expect(latestBefore(schedule, now, from)).toBe(at("2025-01-01T01:00:05Z"));
+});
+
+test("a zone that does not exist is said before anything else", () => {
+  for (const schedule of ["* * * * *", "@every 1m", "nonsense"])
+    expect(() => parseSchedule(schedule, "No/Where")).toThrow(UnknownTimeZone);
+});
+
+test("a time as the clock of a zone shows it", () => {
+  const time = at("2025-07-01T12:00:00Z");
+  expect(timeIn("UTC", time)).toBe("2025-07-01T12:00:00Z");
+  expect(timeIn("Asia/Kolkata", time)).toBe("2025-07-01T17:30:00+05:30");
+  expect(timeIn("America/New_York", time)).toBe("2025-07-01T08:00:00-04:00");
 });
 
 test("time zones, and the hour that does not exist", () => {
