@@ -6,7 +6,10 @@ import { selectorFromMap } from "../../api/selectors.ts";
 import type { Pod, Service } from "../../api/types/core-v1.ts";
 import type { EndpointSlice } from "../../api/types/discovery-v1.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
-import { controllerReference } from "../../api/objects/owner-references.ts";
+import {
+  controllerReference,
+  isControlledBy,
+} from "../../api/objects/owner-references.ts";
 import type { Lister } from "../../client/informer.ts";
 import {
   endpointSlices,
@@ -41,6 +44,9 @@ export function serviceIndex(slice: EndpointSlice): readonly string[] {
   return name ? [`${slice.metadata.namespace}/${name}`] : [];
 }
 
+const isOurs = ({ metadata }: EndpointSlice): boolean =>
+  metadata.labels?.[managedByLabel] === managedBy;
+
 export function createEndpointSliceController(
   context: ControllerContext,
 ): Controller {
@@ -66,9 +72,6 @@ export function createEndpointSliceController(
     context.recorder("endpoint-slice-controller"),
     (key) => queue.add(key),
   );
-  const isOurs = (slice: EndpointSlice): boolean =>
-    slice.metadata.labels?.[managedByLabel] === managedBy;
-
   async function reconcile(key: string): Promise<void> {
     const { name, namespace } = splitKey(key);
     const service = serviceInformer.lister.get(name, namespace);
@@ -96,6 +99,7 @@ export function createEndpointSliceController(
       existing,
       options.maxEndpointsPerSlice,
       (slice) => withMeta(slice, service),
+      (slice) => isControlledBy(slice, service),
     );
     hints.apply(key, service, plan, existing);
     metrics.planned(key, service, wanted, plan, {

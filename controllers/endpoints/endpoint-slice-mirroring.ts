@@ -18,6 +18,7 @@ import {
 import { MirroringMetrics } from "./mirroring-metrics.ts";
 import { planSlices } from "./slice-plan.ts";
 import type { WantedGroup } from "./slice-plan.ts";
+import { triggerTimeAnnotation } from "./trigger-times.ts";
 
 const managedBy = "endpointslicemirroring-controller.k8s.io";
 const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
@@ -33,6 +34,7 @@ export function createEndpointSliceMirroringController(
   const sliceInformer = client.informer(endpointSlices, {
     indexes: { service: serviceIndex },
   });
+  const recorder = context.recorder("endpoint-slice-mirroring-controller");
   const reconciler = new Reconciler({
     name: "endpointslice-mirroring-controller",
     context,
@@ -57,6 +59,13 @@ export function createEndpointSliceMirroringController(
     const { groups, skipped } = mirrored
       ? groupsOf(object, options.mirroringMaxEndpointsPerSubset)
       : { groups: [], skipped: 0 };
+    if (object && skipped > 0)
+      recorder.event(
+        object,
+        "Warning",
+        "TooManyAddressesToMirror",
+        `A max of ${options.mirroringMaxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`,
+      );
     const plan = planSlices(groups, existing, maxPerSlice, (slice) =>
       withMeta(slice, object!),
     );
@@ -80,6 +89,7 @@ export function createEndpointSliceMirroringController(
             generateName: `${name}-`,
             namespace,
             labels: labelsFor(object!),
+            annotations: annotationsFor(object!),
             ownerReferences: [controllerReference(endpoints, object!)],
           } as EndpointSlice["metadata"],
           ...part,
@@ -187,9 +197,21 @@ function labelsFor({ metadata }: Endpoints): Record<string, string> {
   };
 }
 
+/** What is said about the endpoints themselves; when they changed and how they were applied is not. */
+function annotationsFor({ metadata }: Endpoints): Record<string, string> {
+  const {
+    [triggerTimeAnnotation]: _,
+    "kubectl.kubernetes.io/last-applied-configuration": __,
+    ...annotations
+  } = metadata.annotations ?? {};
+  return annotations;
+}
+
 function withMeta(slice: EndpointSlice, object: Endpoints): EndpointSlice {
   const labels = labelsFor(object);
-  return sameJson(labels, slice.metadata.labels)
+  const annotations = annotationsFor(object);
+  return sameJson(labels, slice.metadata.labels) &&
+    sameJson(annotations, slice.metadata.annotations ?? {})
     ? slice
-    : { ...slice, metadata: { ...slice.metadata, labels } };
+    : { ...slice, metadata: { ...slice.metadata, labels, annotations } };
 }

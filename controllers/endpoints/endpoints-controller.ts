@@ -62,7 +62,7 @@ export function createEndpointsController(
       return;
     }
     // Without a selector the object belongs to the client that made it.
-    if (!service.spec.selector) return;
+    if (!service.spec.selector || service.spec.type === "ExternalName") return;
     const wanted = wantedEndpoints(key, service, existing);
     try {
       if (!existing) await resource.create(wanted);

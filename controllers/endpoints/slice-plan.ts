@@ -30,12 +30,16 @@ export interface SlicePlan {
 export const endpointIdentity = (endpoint: Endpoint): string =>
   `${endpoint.targetRef?.uid ?? ""}/${endpoint.addresses.join(",")}`;
 
-/** @param meta gives the slice its metadata; the slice itself when that is right already */
+/**
+ * @param meta gives the slice its metadata; the slice itself when that is right already
+ * @param mayReuse whether a slice that is wanted no more may take what a new one would
+ */
 export function planSlices(
   wanted: readonly WantedGroup[],
   existing: readonly EndpointSlice[],
   maxPerSlice: number,
   meta: (slice: EndpointSlice) => EndpointSlice,
+  mayReuse: (slice: EndpointSlice) => boolean = () => true,
 ): SlicePlan {
   const plan: SlicePlan = {
     ...{ create: [], update: [], delete: [] },
@@ -54,7 +58,26 @@ export function planSlices(
   }
   for (const { endpoints } of left) plan.removed += endpoints?.length ?? 0;
   plan.delete.push(...left);
-  return plan;
+  return reusing(plan, meta, mayReuse);
+}
+
+/** One write in place of two, and no moment without the endpoints: a slice's address type is all that can't change. */
+function reusing(
+  plan: SlicePlan,
+  meta: (slice: EndpointSlice) => EndpointSlice,
+  mayReuse: (slice: EndpointSlice) => boolean,
+): SlicePlan {
+  const create = [...plan.create];
+  const update = [...plan.update];
+  const remove = plan.delete.filter((slice) => {
+    const part = create.at(-1);
+    if (part?.addressType !== slice.addressType || !mayReuse(slice))
+      return true;
+    create.pop();
+    update.push({ ...meta(slice), ...part });
+    return false;
+  });
+  return { ...plan, create, update, delete: remove };
 }
 
 function planGroup(

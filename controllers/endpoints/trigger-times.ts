@@ -5,7 +5,8 @@ import { formatTime } from "../../api/clock.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { Pod, Service } from "../../api/types/core-v1.ts";
 
-const triggerTime = "endpoints.kubernetes.io/last-change-trigger-time";
+export const triggerTimeAnnotation =
+  "endpoints.kubernetes.io/last-change-trigger-time";
 
 interface Seen {
   readonly service: number;
@@ -54,6 +55,8 @@ export function withTriggerTime(
   annotations: Readonly<Record<string, string>> | undefined,
   time: string | undefined,
 ): Record<string, string> {
-  const { [triggerTime]: _, ...others } = annotations ?? {};
-  return time === undefined ? others : { ...others, [triggerTime]: time };
+  const { [triggerTimeAnnotation]: _, ...others } = annotations ?? {};
+  return time === undefined
+    ? others
+    : { ...others, [triggerTimeAnnotation]: time };
 }

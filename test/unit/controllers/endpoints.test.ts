@@ -145,6 +145,30 @@ test("slices are split at the limit, and endpoints stay where they are", async (
   expect(writes).toHaveLength(1);
 });
 
+test("where the ports change the slice takes the new ones, in one write", async () => {
+  await plane.client.resource(services).create(service());
+  await run("p1", "10.0.0.1");
+  await passes(() => expect(addresses()).toHaveLength(1));
+  const [before] = slices();
+  plane.api.writes.length = 0;
+  await plane.client.resource(services).patch("s", "default", {
+    type: "merge",
+    body: {
+      spec: {
+        ports: [{ name: "http", port: 80, targetPort: 9090, protocol: "TCP" }],
+      },
+    },
+  });
+  await passes(() =>
+    expect(slices()).toMatchObject([
+      { metadata: { name: before?.metadata.name }, ports: [{ port: 9090 }] },
+    ]),
+  );
+  expect(
+    plane.api.writes.filter((write) => write.includes("endpointslices")),
+  ).toHaveLength(1);
+});
+
 test("a service that loses its selector gives its slices up; a deleted one loses its Endpoints", async () => {
   await plane.client.resource(services).create(service());
   await run("p1", "10.0.0.1");
