@@ -15,7 +15,7 @@ interface SystemOomOptions {
   readonly kernel?: KernelLog;
 }
 
-export interface KernelLog {
+interface KernelLog {
   /** How many processes were ended for lack of memory since the boot; undefined: the kernel does not count them. */
   oomKills(): Promise<number | undefined>;
   /** Since the boot, by the log's own clock. */
@@ -24,7 +24,7 @@ export interface KernelLog {
   records(): AsyncIterable<string>;
 }
 
-export interface OomVictim {
+interface OomVictim {
   readonly pid: number;
   readonly process: string;
 }
@@ -116,10 +116,12 @@ export class OomParser {
     }
     if (this.#ofMachine === undefined) return undefined;
     const group =
-      /oom_memcg=([^,]*),/.exec(line)?.[1] ??
-      /killed as a result of limit of (\S*)/.exec(line)?.[1];
-    if (group !== undefined && group !== "/") this.#ofMachine = false;
-    const killed = /Killed process (\d+) \((.+?)\)/.exec(line);
+      /^[^,]*/.exec(after(line, ",oom_memcg=") ?? "")?.[0] ||
+      /^\S*/.exec(after(line, "killed as a result of limit of ") ?? "")?.[0];
+    if (group && group !== "/") this.#ofMachine = false;
+    const killed = /^(\d+) \((.+?)\)/.exec(
+      after(line, "Killed process ") ?? "",
+    );
     if (!killed) return undefined;
     const ofMachine = this.#ofMachine;
     this.#ofMachine = undefined;
@@ -127,6 +129,12 @@ export class OomParser {
       ? { pid: Number(killed[1]), process: killed[2]! }
       : undefined;
   }
+}
+
+/** What follows the first such text. */
+function after(line: string, text: string): string | undefined {
+  const at = line.indexOf(text);
+  return at < 0 ? undefined : line.slice(at + text.length);
 }
 
 /** `6,1234,36749061082,-;text` and lines of properties after it. */
