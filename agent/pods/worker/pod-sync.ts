@@ -187,7 +187,8 @@ export class PodSync {
       actions.finished ? "ending" : "running",
     );
     if (actions.finished) return { next: "finished" };
-    if (this.#lacksNetwork()) return { next: "sleep", forMs: noNetworkMs };
+    if (isBusy(actions) && this.#lacksNetwork())
+      return { next: "sleep", forMs: noNetworkMs };
     const { changed, retryInMs } = await this.#execute(
       actions,
       runtimePod,
@@ -205,7 +206,7 @@ export class PodSync {
     return { next: "sleep", forMs: forMs + 1 };
   }
 
-  /** As at the kubelet nothing of such a pod is started, nor started again; an event says why. */
+  /** As at the kubelet nothing of such a pod is started, nor ended to be started again; an event says why. */
   #lacksNetwork(): boolean {
     const { networkProblem, events } = this.#context;
     const pod = this.#of.pod();
@@ -374,6 +375,17 @@ export class PodSync {
     const { pod, report, waiting } = this.#of;
     report.report(pod(), runtimePod, waiting.reasons, "running");
   }
+}
+
+/** Else the pod's volumes are brought up to date at most. */
+function isBusy(actions: PodActions): boolean {
+  const { createSandbox, killPod, containersToStart, containersToKill } =
+    actions;
+  return (
+    createSandbox ||
+    killPod ||
+    containersToStart.length + containersToKill.length > 0
+  );
 }
 
 function hasRunning({ containers }: RuntimePod): boolean {

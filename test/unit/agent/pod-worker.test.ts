@@ -108,7 +108,12 @@ test("a block volume that can't be had is an event of its own", async () => {
 test("without the runtime's network only pods of the host's network start", async () => {
   const said: string[] = [];
   let problem: string | undefined = "no plug-in";
+  let mounts = 0;
   const on = await stage({
+    fate(call) {
+      if (call === "volumes.mount") mounts++;
+      return { kind: "works" };
+    },
     networkProblem: () => problem,
     events: (reason, message) => void said.push(`${reason} ${message}`),
   });
@@ -125,6 +130,13 @@ test("without the runtime's network only pods of the host's network start", asyn
   expect(on.node.sandboxes.size).toBe(1);
   problem = undefined;
   await on.until("both run", () => on.running().length === 2);
+  said.length = mounts = 0;
+  problem = "gone again";
+  on.workers.wakeAll();
+  // What runs goes on, and its volumes are kept up to date.
+  await on.until("both were looked at", () => mounts > 1);
+  expect(said).toEqual([]);
+  expect(on.running()).toHaveLength(2);
 });
 
 test("a pod's ids of its user namespace are free once nothing of it runs, before it is reported to be over", async () => {
