@@ -6,6 +6,7 @@ interface Condition {
   reason?: string;
   message?: string;
   lastTransitionTime?: string;
+  observedGeneration?: number;
 }
 
 export function findCondition<C extends { type: string }>(
@@ -33,7 +34,7 @@ export function transitionTime(
 
 /**
  * The list with the condition set in its place; lastTransitionTime is `time` when the status changed and what it was
- * otherwise. Returns the list given when nothing but times would change.
+ * otherwise. Returns the list given when nothing but times would change; a generation that is not given is no change.
  */
 export function setCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
@@ -46,7 +47,9 @@ export function setCondition<C extends Condition>(
     old &&
     old.status === condition.status &&
     old.reason === condition.reason &&
-    old.message === condition.message
+    old.message === condition.message &&
+    (condition.observedGeneration === undefined ||
+      old.observedGeneration === condition.observedGeneration)
   )
     return list;
   const next = {

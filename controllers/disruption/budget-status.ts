@@ -1,11 +1,12 @@
 // The status of a PodDisruptionBudget as a function of it, its pods and the sizes of their controllers. Nothing here reads
 // or writes.
 import { formatTime } from "../../api/clock.ts";
-import { findCondition, setCondition } from "../../api/objects/conditions.ts";
+import { setCondition } from "../../api/objects/conditions.ts";
 import { scaledValue } from "../../api/objects/int-or-string.ts";
 import { isPodActive, isPodReady } from "../../api/objects/pod-state.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { PlannedEvent } from "../workloads/planned-event.ts";
+import { errorText } from "../workloads/pod-control.ts";
 import { unmanagedPods, type Scale } from "./expected-pods.ts";
 import type {
   PodDisruptionBudget,
@@ -43,7 +44,7 @@ export function planBudget(
         {
           type: "Warning",
           reason: "CalculateExpectedPodCountFailed",
-          message: `Failed to calculate the number of expected pods: ${textOf(error)}`,
+          message: `Failed to calculate the number of expected pods: ${errorText(error)}`,
         },
       ],
     };
@@ -135,13 +136,10 @@ function failedStatus(
     conditions: withAllowed(budget, nowMs, {
       status: "False",
       reason: "SyncFailed",
-      message: textOf(error),
+      message: errorText(error),
     }),
   };
 }
-
-const textOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 type BudgetCondition = NonNullable<
   PodDisruptionBudgetStatus["conditions"]
@@ -153,20 +151,11 @@ function withAllowed(
   condition: Omit<BudgetCondition, "type" | "lastTransitionTime">,
 ): BudgetCondition[] {
   const time = formatTime(nowMs);
-  const { observedGeneration } = condition;
-  const conditions = setCondition(
-    status?.conditions,
-    { type: "DisruptionAllowed", lastTransitionTime: time, ...condition },
-    time,
-  );
-  const { observedGeneration: before } =
-    findCondition(conditions, "DisruptionAllowed") ?? {};
-  // The generation that it was seen at moves also where nothing else does.
-  return conditions.map((one) =>
-    one.type === "DisruptionAllowed" &&
-    observedGeneration !== undefined &&
-    before !== observedGeneration
-      ? { ...one, observedGeneration }
-      : one,
-  );
+  return [
+    ...setCondition(
+      status?.conditions,
+      { type: "DisruptionAllowed", lastTransitionTime: time, ...condition },
+      time,
+    ),
+  ];
 }
