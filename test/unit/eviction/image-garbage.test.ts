@@ -72,21 +72,16 @@ test("unused images go when the disk is full, the rest stays", async () => {
   expect(images.map(({ id }) => id)).toEqual(["used", "pinned", "pause"]);
 });
 
-test("what the node needs at once is not put off by a collection that is under way", async () => {
-  const removed: string[] = [];
-  let list = (): void => undefined;
-  const listed = new Promise<void>((resolve) => (list = resolve));
+/** On a disk of 103 bytes, of which nine too few are free. */
+function crowded(runtime: Pick<ImageStore, "listImages" | "removeImage">): {
+  garbage: ImageGarbage;
+  messages: string[];
+} {
   const messages: string[] = [];
   const garbage = new ImageGarbage({
     runtime: {
-      listImages: async () => {
-        await listed;
-        return [image("a"), image("b")].filter(
-          ({ id }) => !removed.includes(id),
-        );
-      },
+      ...runtime,
       listContainers: () => Promise.resolve([]),
-      removeImage: (id) => Promise.resolve(void removed.push(id)),
       imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
     },
     clock: new FakeClock(),
@@ -97,6 +92,20 @@ test("what the node needs at once is not put off by a collection that is under w
     onFailure: (_reason, message) => messages.push(message),
     filesystem: () =>
       Promise.resolve({ capacityBytes: 103, availableBytes: 10 }),
+  });
+  return { garbage, messages };
+}
+
+test("what the node needs at once is not put off by a collection that is under way", async () => {
+  const removed: string[] = [];
+  let list = (): void => undefined;
+  const listed = new Promise<void>((resolve) => (list = resolve));
+  const { garbage, messages } = crowded({
+    listImages: async () => {
+      await listed;
+      return [image("a"), image("b")].filter(({ id }) => !removed.includes(id));
+    },
+    removeImage: (id) => Promise.resolve(void removed.push(id)),
   });
   const usual = garbage.collect();
   const forced = [garbage.collect(true), garbage.collect(true)];
@@ -109,22 +118,9 @@ test("what the node needs at once is not put off by a collection that is under w
 });
 
 test("how much was wanted is in whole bytes", async () => {
-  const messages: string[] = [];
-  const garbage = new ImageGarbage({
-    runtime: {
-      listImages: () => Promise.resolve([]),
-      listContainers: () => Promise.resolve([]),
-      removeImage: () => Promise.resolve(),
-      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
-    },
-    clock: new FakeClock(),
-    logger,
-    highThresholdPercent: 85,
-    lowThresholdPercent: 81,
-    minimumAgeMs: 0,
-    onFailure: (_reason, message) => messages.push(message),
-    filesystem: () =>
-      Promise.resolve({ capacityBytes: 103, availableBytes: 10 }),
+  const { garbage, messages } = crowded({
+    listImages: () => Promise.resolve([]),
+    removeImage: () => Promise.resolve(),
   });
   await garbage.collect();
   // 19 % of 103 are 19.57.
