@@ -269,7 +269,7 @@ export class CsiCalls {
     if (!request.claim || volume.readOnly) return undefined;
     if (!capabilities.has(nodeCapability.expand)) return undefined;
     return {
-      key: `${volume.driver}^${volume.handle}`,
+      uniqueName: volume.uniqueName,
       driver,
       request,
       arguments: async () => ({

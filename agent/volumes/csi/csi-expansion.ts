@@ -8,6 +8,10 @@
 //   others, or allocatedResources  | nothing: it is the resizer's turn
 //   none                           | it grows what is larger than the claim reports
 import { formatTime, type Clock } from "../../../api/clock.ts";
+import {
+  findCondition,
+  putCondition,
+} from "../../../api/objects/conditions.ts";
 import type { KubeObject } from "../../../api/object.ts";
 import {
   compareQuantities,
@@ -35,8 +39,7 @@ interface CsiExpansionOptions {
 
 /** One volume that may have to be grown. */
 export interface ExpandedVolume {
-  /** Of its driver and handle. */
-  readonly key: string;
+  readonly uniqueName: string;
   readonly driver: Pick<CsiDriver, "expand">;
   readonly request: VolumeRequest;
   readonly arguments: () => Promise<Omit<ExpandRequest, "capacity_range">>;
@@ -51,6 +54,7 @@ interface Plan {
   readonly recovers: boolean;
 }
 
+const nodeError = "NodeResizeError";
 /** What keeps a driver from a size, now and later. */
 const infeasible: ReadonlySet<number> = new Set([
   grpcCodes.invalidArgument,
@@ -60,7 +64,7 @@ const infeasible: ReadonlySet<number> = new Set([
 
 export class CsiExpansion {
   readonly #options: CsiExpansionOptions;
-  /** Sizes by key that a driver does not grow to while pods use the volume; asked again at the next mount. */
+  /** Sizes by the volume's unique name that a driver does not grow to while pods use the volume; asked again at the next mount. */
   readonly #notInUse = new Map<string, string>();
 
   constructor(options: CsiExpansionOptions) {
@@ -69,7 +73,7 @@ export class CsiExpansion {
 
   /** Rejects with a VolumeFailure when the driver fails, so that no pod starts on it; one that can't while in use may. */
   async atMount(volume: ExpandedVolume): Promise<void> {
-    this.#notInUse.delete(volume.key);
+    this.#notInUse.delete(volume.uniqueName);
     const { request } = volume;
     const name = request.persistentVolume?.metadata.name ?? "";
     try {
@@ -96,15 +100,16 @@ export class CsiExpansion {
   }
 
   /** The volume was unstaged. */
-  forget(key: string): void {
-    this.#notInUse.delete(key);
+  forget(uniqueName: string): void {
+    this.#notInUse.delete(uniqueName);
   }
 
   async #expand(volume: ExpandedVolume): Promise<void> {
     const { client, nodeName } = this.#options;
-    const { request, driver, key } = volume;
+    const { request, driver, uniqueName } = volume;
     const plan = planOf(request);
-    if (!client || !plan || this.#notInUse.get(key) === plan.size) return;
+    if (!client || !plan || this.#notInUse.get(uniqueName) === plan.size)
+      return;
     const claims = client.resource(persistentVolumeClaims);
     let { claim } = plan;
     if (plan.recovers && stateOf(claim) !== "NodeResizeInProgress")
@@ -129,7 +134,7 @@ export class CsiExpansion {
           .catch(() => undefined);
       if (code !== grpcCodes.failedPrecondition)
         throw new Error(message, { cause: error });
-      this.#notInUse.set(key, plan.size);
+      this.#notInUse.set(uniqueName, plan.size);
       return;
     }
     const said = `MountVolume.NodeExpandVolume succeeded for volume "${plan.volumeName}" ${nodeName}`;
@@ -158,7 +163,7 @@ export class CsiExpansion {
     message: string,
   ): PersistentVolumeClaim {
     const { conditions = [] } = claim.status ?? {};
-    const known = conditions.find(({ type }) => type === "NodeResizeError");
+    const known = findCondition(conditions, nodeError);
     const wanted = claim.spec?.resources?.requests?.["storage"];
     const isGivenUp =
       known?.status === "True" &&
@@ -168,14 +173,18 @@ export class CsiExpansion {
       known?.status === "True"
         ? known
         : {
-            type: "NodeResizeError",
+            type: nodeError,
             status: "True" as const,
             lastTransitionTime: formatTime(this.#options.clock.now()),
             message: `failed to expand pvc with ${message}`,
           };
-    const others = conditions.filter(({ type }) => type !== "NodeResizeError");
-    const status = { ...claim.status, conditions: [...others, condition] };
-    const marked = { ...claim, status };
+    const marked = {
+      ...claim,
+      status: {
+        ...claim.status,
+        conditions: putCondition(conditions, condition),
+      },
+    };
     return isGivenUp || (code !== undefined && infeasible.has(code))
       ? withState(marked, "NodeResizeInfeasible")
       : marked;
@@ -220,7 +229,7 @@ const resizeConditions: ReadonlySet<string> = new Set([
   "Resizing",
   "FileSystemResizePending",
   "ControllerResizeError",
-  "NodeResizeError",
+  nodeError,
 ]);
 
 function grown(

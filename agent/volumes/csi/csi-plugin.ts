@@ -296,7 +296,7 @@ export class CsiVolumes {
               !(await isMountPoint(staging));
             if (!isGone) throw error;
           });
-      this.#expansion.forget(keyOf(record));
+      this.#expansion.forget(uniqueName(record));
       if (await isMountPoint(staging)) await unmount(staging);
       if (block) {
         await rmdirIfThere(staging, true);
