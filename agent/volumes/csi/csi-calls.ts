@@ -266,10 +266,11 @@ export class CsiCalls {
     request: VolumeRequest,
   ): ExpandedVolume | undefined {
     const { volume, driver, capabilities } = prepared;
-    if (!request.claim || volume.readOnly) return undefined;
-    if (!capabilities.has(nodeCapability.expand)) return undefined;
+    if (!request.claim || !capabilities.has(nodeCapability.expand))
+      return undefined;
     return {
       uniqueName: volume.uniqueName,
+      readOnly: volume.readOnly,
       driver,
       request,
       arguments: async () => ({

@@ -7,6 +7,8 @@
 //   NodeResizeInProgress           | it grows it, as it may have been killed at that
 //   others, or allocatedResources  | nothing: it is the resizer's turn
 //   none                           | it grows what is larger than the claim reports
+//
+// A volume that the pod has read-only is not grown for it.
 import { formatTime, type Clock } from "../../../api/clock.ts";
 import {
   findCondition,
@@ -21,6 +23,7 @@ import {
 import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimStatus,
+  Pod,
 } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { persistentVolumeClaims } from "../../../client/resources.ts";
@@ -40,6 +43,8 @@ interface CsiExpansionOptions {
 /** One volume that may have to be grown. */
 export interface ExpandedVolume {
   readonly uniqueName: string;
+  /** The pod has it read-only. */
+  readonly readOnly: boolean;
   readonly driver: Pick<CsiDriver, "expand">;
   readonly request: VolumeRequest;
   readonly arguments: () => Promise<Omit<ExpandRequest, "capacity_range">>;
@@ -66,6 +71,8 @@ export class CsiExpansion {
   readonly #options: CsiExpansionOptions;
   /** Sizes by the volume's unique name that a driver does not grow to while pods use the volume; asked again at the next mount. */
   readonly #notInUse = new Map<string, string>();
+  /** Sizes by the volume's unique name that a pod does not get, as it has the volume read-only; others of its pods may. */
+  readonly #readOnly = new Map<string, string>();
 
   constructor(options: CsiExpansionOptions) {
     this.#options = options;
@@ -102,6 +109,7 @@ export class CsiExpansion {
   /** The volume was unstaged. */
   forget(uniqueName: string): void {
     this.#notInUse.delete(uniqueName);
+    this.#readOnly.delete(uniqueName);
   }
 
   async #expand(volume: ExpandedVolume): Promise<void> {
@@ -110,6 +118,18 @@ export class CsiExpansion {
     const plan = planOf(request);
     if (!client || !plan || this.#notInUse.get(uniqueName) === plan.size)
       return;
+    if (volume.readOnly) {
+      if (this.#readOnly.get(uniqueName) === plan.size) return;
+      this.#readOnly.set(uniqueName, plan.size);
+      this.#eventOfBoth(
+        request.pod,
+        plan.claim,
+        "Warning",
+        "FileSystemResizeFailed",
+        `MountVolume.NodeExpandVolume failed for volume "${plan.volumeName}" requested read-only file system`,
+      );
+      return;
+    }
     const claims = client.resource(persistentVolumeClaims);
     let { claim } = plan;
     if (plan.recovers && stateOf(claim) !== "NodeResizeInProgress")
@@ -137,13 +157,26 @@ export class CsiExpansion {
       this.#notInUse.set(uniqueName, plan.size);
       return;
     }
-    const said = `MountVolume.NodeExpandVolume succeeded for volume "${plan.volumeName}" ${nodeName}`;
-    for (const object of [
-      { ...request.pod, apiVersion: "v1", kind: "Pod" },
-      { ...claim, apiVersion: "v1", kind: "PersistentVolumeClaim" },
-    ])
-      this.#event(object, "Normal", "FileSystemResizeSuccessful", said);
+    this.#eventOfBoth(
+      request.pod,
+      claim,
+      "Normal",
+      "FileSystemResizeSuccessful",
+      `MountVolume.NodeExpandVolume succeeded for volume "${plan.volumeName}" ${nodeName}`,
+    );
     await claims.updateStatus(grown(claim, plan.size));
+  }
+
+  #eventOfBoth(
+    pod: Pod,
+    claim: PersistentVolumeClaim,
+    ...said: [type: "Normal" | "Warning", reason: string, message: string]
+  ): void {
+    this.#event({ ...pod, apiVersion: "v1", kind: "Pod" }, ...said);
+    this.#event(
+      { ...claim, apiVersion: "v1", kind: "PersistentVolumeClaim" },
+      ...said,
+    );
   }
 
   #event(

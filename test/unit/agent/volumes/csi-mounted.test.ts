@@ -37,6 +37,10 @@ const allow = (): void => {
   node.driver.intercept = () => undefined;
 };
 
+const readOnlyVolumes = [
+  { name: "v", persistentVolumeClaim: { claimName: "vol", readOnly: true } },
+];
+
 /** As the next pass of the pod, when the volume's time has come. */
 async function again(pod: ReturnType<typeof podWith>): Promise<void> {
   node.agent.volumes.outdated(pod.metadata.uid ?? "");
@@ -151,12 +155,7 @@ test("a claim that is mounted read-only keeps its group", async () => {
   await node.bound("vol");
   const pod = podWith("a", "vol", {
     securityContext: { fsGroup: group },
-    volumes: [
-      {
-        name: "v",
-        persistentVolumeClaim: { claimName: "vol", readOnly: true },
-      },
-    ],
+    volumes: readOnlyVolumes,
   });
   await node.agent.volumes.mount(pod);
   expect(requestsOf("publish")[0]).toMatchObject({ readonly: true });
@@ -257,6 +256,34 @@ test("a mounted volume that became larger is grown in use, also after a failure"
   ]);
   expect(requestsOf("stage")).toHaveLength(1);
   expect(requestsOf("publish")).toHaveLength(1);
+});
+
+test("a volume that a pod has read-only is not grown for it, and events say so once", async () => {
+  await node.object({ attachRequired: false });
+  await node.registered();
+  await node.bound("vol");
+  const pod = podWith("a", "vol", { volumes: readOnlyVolumes });
+  await node.agent.volumes.mount(pod);
+  const volumes = node.agent.client.resource(persistentVolumes);
+  const volume = await volumes.get("pv-vol");
+  await volumes.update({
+    ...volume,
+    spec: { ...volume.spec, capacity: { storage: "3Gi" } },
+  });
+  await again(pod);
+  await again(pod);
+  expect(requestsOf("expand")).toEqual([]);
+  const said =
+    'FileSystemResizeFailed MountVolume.NodeExpandVolume failed for volume "pv-vol" requested read-only file system';
+  expect(node.agent.events).toEqual([
+    `Pod p-a ${said}`,
+    `PersistentVolumeClaim vol ${said}`,
+  ]);
+  // Another pod may write to it.
+  await node.agent.volumes.mount(podWith("b", "vol"));
+  expect(requestsOf("expand")).toMatchObject([
+    { capacity_range: { required_bytes: 3 * 2 ** 30 } },
+  ]);
 });
 
 /** As a resizer leaves the claim: its own part is done. */
