@@ -9,6 +9,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { AgentParts } from "./agent-parts.ts";
 import { agentView } from "./agent-view.ts";
 import type { AgentConfig } from "./config/agent-config.ts";
+import { checkResolvConf } from "./pods/start/resolv-conf.ts";
 import { wireAgent } from "./wiring.ts";
 
 export type { AgentOptions } from "./agent-options.ts";
@@ -82,6 +83,7 @@ class AgentLife {
     housekeeping.start();
     rotation.start();
     this.#parts.systemOom.start();
+    void checkResolvConf(this.#parts);
     this.#parts.archives?.start();
     await Promise.race([runtimeRead, afterMs(clock, startPatienceMs)]);
     adoption.startResync();

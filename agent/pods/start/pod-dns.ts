@@ -1,15 +1,17 @@
 // A pod's resolv.conf: by its dnsPolicy, then its dnsConfig added, cut to what resolvers can take. Pure, but for reading the
-// host's file. Policies, limits and the texts of what was cut are the reference's.
-import { readFile } from "node:fs/promises";
+// host's file. Policies, limits and the texts of what was cut are the reference's. A host's file that can't be read keeps no
+// pod from starting, as it would there: the pod goes without it, and an event says so.
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { podDescription } from "../shape/labels.ts";
-
-interface Dns {
-  readonly servers: readonly string[];
-  readonly searches: readonly string[];
-  readonly options: readonly string[];
-}
+import {
+  lastOfEach,
+  maxDomainCharacters,
+  maxSearchCharacters,
+  maxSearches,
+  readResolvConf,
+  type Dns,
+} from "./resolv-conf.ts";
 
 /** What could not be done as asked, for an event of the pod. */
 export interface DnsWarning {
@@ -23,9 +25,6 @@ type DnsConfig = Pick<
 >;
 
 const maxServers = 3;
-const maxSearches = 32;
-const maxSearchCharacters = 2048;
-const maxDomainCharacters = 253;
 
 /** @param nodeIPs of the node, for a node without a resolv.conf: then its own name server is asked */
 export async function podDns(
@@ -33,13 +32,22 @@ export async function podDns(
   config: DnsConfig,
   nodeIPs: readonly string[],
 ): Promise<{ dns: Dns; warnings: readonly DnsWarning[] }> {
-  const host =
-    config.resolvConf === ""
-      ? undefined
-      : parseResolvConf(
-          await readFile(config.resolvConf, "utf8").catch(() => ""),
-        );
-  return composeDns(pod, config, host, nodeIPs);
+  if (config.resolvConf === "")
+    return composeDns(pod, config, undefined, nodeIPs);
+  const { dns: host, problem } = await readResolvConf(config.resolvConf);
+  const { dns, warnings } = composeDns(pod, config, host, nodeIPs);
+  return problem === undefined || pod.spec.dnsPolicy === "None"
+    ? { dns, warnings }
+    : {
+        dns,
+        warnings: [
+          ...warnings,
+          {
+            reason: "DNSConfigForming",
+            message: `The pod has nothing of the node's resolv.conf: ${problem}`,
+          },
+        ],
+      };
 }
 
 export function composeDns(
@@ -148,34 +156,6 @@ function fittingSearches(
       message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${kept.join(" ")}`,
     });
   return kept;
-}
-
-/** Of several lines of search domains the last one counts, of each option the last value. */
-export function parseResolvConf(text: string): Dns {
-  const servers: string[] = [];
-  let searches: string[] = [];
-  const options: string[] = [];
-  for (const line of text.split("\n")) {
-    const [keyword, ...values] = line
-      .replace(/[#;].*/, "")
-      .trim()
-      .split(/\s+/);
-    if (keyword === "nameserver" && values[0]) servers.push(values[0]);
-    else if (keyword === "search")
-      searches = values
-        .filter((value) => value !== ".")
-        .map((value) => value.replace(/\.$/, ""));
-    else if (keyword === "options") options.push(...values);
-  }
-  return { servers, searches, options: lastOfEach(options) };
-}
-
-/** Options are named by what is before the colon. */
-function lastOfEach(options: readonly string[]): string[] {
-  const byName = new Map(
-    options.map((option) => [option.split(":")[0]!, option]),
-  );
-  return [...byName.values()];
 }
 
 function unique(values: readonly string[]): string[] {

@@ -1,8 +1,12 @@
 // resolv.conf of pods: policies, what dnsConfig adds, and what is cut with which text.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { useTempDirectories } from "../../support/temp-directory.ts";
+import { composeDns, podDns } from "../../../agent/pods/start/pod-dns.ts";
 import {
-  composeDns,
+  checkResolvConf,
   parseResolvConf,
-} from "../../../agent/pods/start/pod-dns.ts";
+} from "../../../agent/pods/start/resolv-conf.ts";
 import type { PodSpec } from "../../../api/types/core-v1.ts";
 import { testPod } from "./runtime-objects.ts";
 
@@ -124,5 +128,80 @@ test("a node without a resolv.conf asks itself", () => {
     servers: ["127.0.0.1", "::1"],
     searches: ["."],
     options: [],
+  });
+});
+
+describe("the host's file", () => {
+  const temporary = useTempDirectories("orbit-resolv-conf-");
+
+  const checked = async (
+    resolvConf: string,
+    clusterDomain = "cluster.local",
+  ): Promise<string[]> => {
+    const said: string[] = [];
+    await checkResolvConf({
+      settings: { resolvConf, clusterDomain },
+      events: { node: (...event) => said.push(event.join(" ")) },
+    });
+    return said;
+  };
+  const domains = (count: number, characters: number): string =>
+    Array.from({ length: count }, (_, index) =>
+      `d${index}.`.padEnd(characters, "x"),
+    ).join(" ");
+
+  test.each([
+    [domains(29, 8), []],
+    [
+      domains(30, 8),
+      ["'FILE' contains search line consisting of more than 29 domains!"],
+    ],
+    [
+      domains(1, 254),
+      [
+        '"FILE" contains a search path which length is more than allowed 253 chars!',
+      ],
+    ],
+    [
+      domains(20, 120),
+      [
+        "'FILE' contains search line which length is more than allowed 2048 chars!",
+      ],
+    ],
+  ])("is checked once at the start (%#)", async (searches, texts) => {
+    const file = join(temporary(), "resolv.conf");
+    await writeFile(file, `search ${searches}\n`);
+    expect(await checked(file)).toEqual(
+      texts.map(
+        (text) =>
+          `Warning CheckLimitsForResolvConf Resolv.conf file ${text.replace("FILE", file)}`,
+      ),
+    );
+  });
+
+  test("has room for three domains more in a cluster without one", async () => {
+    const file = join(temporary(), "resolv.conf");
+    await writeFile(file, `search ${domains(30, 8)}\n`);
+    expect(await checked(file, "")).toEqual([]);
+  });
+
+  test("that can't be read is named by events, and keeps no pod", async () => {
+    const missing = join(temporary(), "missing");
+    const why = `ENOENT: no such file or directory, open '${missing}'`;
+    expect(await checked(missing)).toEqual([
+      `Warning CheckLimitsForResolvConf ${why}`,
+    ]);
+    expect(await checked("")).toEqual([]);
+    const settings = { ...config, resolvConf: missing };
+    const made = await podDns(testPod({}), settings, []);
+    expect(made.dns.servers).toEqual(["10.0.0.10"]);
+    expect(made.warnings).toEqual([
+      {
+        reason: "DNSConfigForming",
+        message: `The pod has nothing of the node's resolv.conf: ${why}`,
+      },
+    ]);
+    const alone = await podDns(testPod({ dnsPolicy: "None" }), settings, []);
+    expect(alone.warnings).toEqual([]);
   });
 });
