@@ -50,6 +50,8 @@ interface EvictionManagerOptions {
   /** Whether nothing of the pod runs any more. */
   readonly isEnded: (uid: string) => boolean;
   readonly onChange: (pressure: NodePressure) => void;
+  /** The pod still runs something, long after its grace. */
+  readonly onOverdue: (pod: Pod) => void;
   /** Records an Event about the node. */
   readonly onReclaim: (message: string) => void;
   /** The signal, or the limit: for metrics. */
@@ -74,7 +76,7 @@ export class EvictionManager {
   readonly #limits: StorageLimitWatch | undefined;
   readonly #retryAtMs = new Map<SignalName, number>();
   #pressure: NodePressure = { memory: false, disk: false, pid: false };
-  #ending: { uid: string; untilMs: number } | undefined;
+  #ending: { pod: Pod; untilMs: number } | undefined;
   #acting = false;
   #failing = false;
   #timer: Timer | undefined;
@@ -168,9 +170,12 @@ export class EvictionManager {
   }
 
   #waitsForEnd(nowMs: number): boolean {
+    const { isEnded, onOverdue } = this.#options;
     const ending = this.#ending;
-    if (ending && nowMs < ending.untilMs && !this.#options.isEnded(ending.uid))
-      return true;
+    if (ending && !isEnded(ending.pod.metadata.uid ?? "")) {
+      if (nowMs < ending.untilMs) return true;
+      onOverdue(ending.pod);
+    }
     this.#ending = undefined;
     return false;
   }
@@ -233,7 +238,7 @@ export class EvictionManager {
     const { evict, clock } = this.#options;
     evict(pod, eviction);
     this.#ending = {
-      uid: pod.metadata.uid ?? "",
+      pod,
       untilMs: clock.monotonic() + endPatienceMs + eviction.graceSeconds * 1000,
     };
   }

@@ -31,7 +31,7 @@ interface PressureControlOptions {
   readonly images: ImageGarbage;
   /** Ended containers: they hold images and their own layers and logs. */
   readonly containers: { collect(all: boolean): Promise<unknown> };
-  readonly events: Pick<PodEvents, "node">;
+  readonly events: Pick<PodEvents, "node" | "pod">;
   /** Pods that run or will, not those that end. */
   readonly pods: () => readonly Pod[];
   readonly isEnded: (uid: string) => boolean;
@@ -98,6 +98,13 @@ export class PressureControl {
       diskLayout: () => this.#diskLayout,
       onReclaim: (message) =>
         events.node("Warning", "EvictionThresholdMet", message),
+      onOverdue: (pod) =>
+        events.pod(
+          pod,
+          "Warning",
+          "ExceededGracePeriod",
+          "Container runtime did not kill the pod within specified grace period.",
+        ),
       onEviction: (signal) =>
         this.#evictions.set(signal, (this.#evictions.get(signal) ?? 0) + 1),
     });

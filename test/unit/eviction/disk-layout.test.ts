@@ -129,6 +129,7 @@ async function whenFull(
     isEnded: () => false,
     onChange: () => undefined,
     onReclaim: () => undefined,
+    onOverdue: () => undefined,
     onEviction: () => undefined,
     clock: new FakeClock(),
     logger: pino({ level: "silent" }),

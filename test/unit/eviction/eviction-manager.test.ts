@@ -104,6 +104,8 @@ interface Made {
   /** Time passes, and what was ended is gone unless `stuck`. */
   pass: (ms: number, stuck?: boolean) => void;
   ended: string[];
+  /** Those that did not end in time. */
+  overdue: string[];
   graces: number[];
   reclaimed: () => number;
   pressures: NodePressure[];
@@ -123,6 +125,7 @@ function manager(
   const clock = new FakeClock();
   const running = new Set<string>();
   const ended: string[] = [];
+  const overdue: string[] = [];
   const graces: number[] = [];
   const pressures: NodePressure[] = [];
   const counted: string[] = [];
@@ -157,6 +160,7 @@ function manager(
     isEnded: (uid) => !running.has(uid),
     onChange: (pressure) => pressures.push(pressure),
     onReclaim: () => undefined,
+    onOverdue: ({ metadata }) => overdue.push(metadata.name),
     onEviction: (signal) => counted.push(signal),
     clock,
     logger,
@@ -178,6 +182,7 @@ function manager(
       clock.advance(ms);
     },
     ended,
+    overdue,
     graces,
     reclaimed: () => reclaimed,
     pressures,
@@ -209,7 +214,7 @@ test("one pod a look, and why", async () => {
 });
 
 test("the next pod ends only when the one before is gone, or after half a minute", async () => {
-  const { look, pass, ended } = manager(
+  const { look, pass, ended, overdue } = manager(
     ["a", "b", "c"].map((name) => candidate(name)),
     new Map(),
   );
@@ -220,9 +225,11 @@ test("the next pod ends only when the one before is gone, or after half a minute
   pass(1000);
   await look(lowMemory);
   expect(ended).toHaveLength(2);
+  expect(overdue).toEqual([]);
   pass(31_000, true);
   await look(lowMemory);
   expect(ended).toHaveLength(3);
+  expect(overdue).toEqual(["b"]);
 });
 
 test("nobody ends while nothing is short, nor when all are critical", async () => {

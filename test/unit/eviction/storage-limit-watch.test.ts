@@ -166,6 +166,7 @@ test("the node's pressure is seen while a pod's files are being counted", async 
     isEnded: () => false,
     onChange: ({ memory }) => pressures.push(memory),
     onReclaim: () => undefined,
+    onOverdue: () => undefined,
     onEviction: () => undefined,
     clock,
     logger,
