@@ -6,6 +6,7 @@ import { gauge } from "../api/metrics/counted.ts";
 import type { Family } from "../api/metrics/family.ts";
 import type { Tracer } from "../api/tracing/tracer.ts";
 import type { ImageGarbage } from "../eviction/image-garbage.ts";
+import type { PodEvents } from "./events/pod-events.ts";
 import type { CgroupManager } from "./cgroups/cgroup-manager.ts";
 import type { HostFiles } from "./pods/start/host-files.ts";
 import type { PodClaims } from "./resources/claims/pod-claims.ts";
@@ -20,6 +21,7 @@ interface HousekeepingOptions {
   claims: Pick<PodClaims, "unprepareOthers">;
   hostFiles: Pick<HostFiles, "uids" | "removeLogs" | "removePodDirectory">;
   volumes: Pick<VolumeManager, "uids" | "unmount" | "releaseOthers">;
+  events: Pick<PodEvents, "node">;
   /** The pod has a worker, or the runtime has something of it. */
   isKnown: (uid: string) => boolean;
   clock: Clock;
@@ -36,6 +38,7 @@ export class Housekeeping {
   #containersTimer: Timer | undefined;
   #stopped = false;
   #sweeping = false;
+  #imagesFailed = false;
   /** Pods whose rests the last sweep removed, and those it could not. */
   #swept = { cleaned: 0, failed: 0 };
 
@@ -73,16 +76,23 @@ export class Housekeeping {
     const collect = (): Promise<unknown> => images.collect();
     this.#timer = this.#options.clock.after(imagesEveryMs, () => {
       (tracer?.root("Images/GarbageCollect", {}, collect) ?? collect())
-        .catch((error: unknown) =>
-          this.#options.logger.warn(
-            { err: error },
-            "can't collect unused images",
-          ),
+        .then(
+          () => (this.#imagesFailed = false),
+          (error: unknown) => this.#imagesStay(error),
         )
         .finally(() => {
           if (!this.#stopped) this.#startImages();
         });
     });
+  }
+
+  /** Only a failure that repeats is an event, as at the reference: the first may be a runtime that has just started. */
+  #imagesStay(error: unknown): void {
+    const { logger, events } = this.#options;
+    logger.warn({ err: error }, "can't collect unused images");
+    if (this.#imagesFailed)
+      events.node("Warning", "ImageGCFailed", (error as Error).message);
+    this.#imagesFailed = true;
   }
 
   stop(): void {

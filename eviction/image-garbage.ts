@@ -4,6 +4,7 @@
 import { statfs } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock } from "../api/clock.ts";
+import { formatDuration } from "../api/duration.ts";
 import { Counters } from "../api/metrics/counted.ts";
 import type { Family } from "../api/metrics/family.ts";
 
@@ -73,8 +74,9 @@ export class ImageGarbage {
   }
 
   /**
-   * Resolves to the bytes given back. Overlapping calls are one. `force`: whatever the thresholds, all that is unused;
-   * one of those waits for the end of one that removes less.
+   * Resolves to the bytes given back; rejects when images could not be removed, or what is unused does not suffice.
+   * Overlapping calls are one. `force`: whatever the thresholds, all that is unused; one of those waits for the end of one
+   * that removes less.
    */
   collect(force = false): Promise<number> {
     const running = this.#running;
@@ -91,29 +93,58 @@ export class ImageGarbage {
   }
 
   async #collect(force: boolean): Promise<number> {
-    const { highThresholdPercent, lowThresholdPercent, onFailure } =
-      this.#options;
+    const { maximumAgeMs = 0 } = this.#options;
     const all = await this.#unused();
-    if (force) return await this.#remove(all, Infinity, "space");
+    if (force) return (await this.#remove(all, Infinity, "space")).freedBytes;
     const old = all.filter((image) => this.#isTooOld(image));
-    await this.#remove(old, Infinity, "age");
-    const unused = all.filter((image) => !old.includes(image));
+    const { errors } = await this.#remove(old, Infinity, "age");
+    // An image that stays whatever its age does not keep the others.
+    const freedBytes = await this.#freeSpace(
+      all.filter((image) => !old.includes(image)),
+    );
+    if (errors.length > 0)
+      throw new Error(
+        `wanted to free images older than ${formatDuration(maximumAgeMs)}, encountered errors in image deletion: ${errors.join(", ")}`,
+      );
+    return freedBytes;
+  }
+
+  async #freeSpace(unused: readonly Image[]): Promise<number> {
+    const { highThresholdPercent, lowThresholdPercent } = this.#options;
     if (highThresholdPercent >= 100) return 0;
     const usage = await this.#usage();
-    if (!usage || usage.capacityBytes === 0) return 0;
+    if (!usage) return 0;
+    if (usage.capacityBytes === 0)
+      throw this.#failure(
+        "InvalidDiskCapacity",
+        "invalid capacity 0 on image filesystem",
+      );
     const usedPercent =
       100 - Math.floor((usage.availableBytes * 100) / usage.capacityBytes);
     if (usedPercent < highThresholdPercent) return 0;
     const wantedBytes =
       Math.floor((usage.capacityBytes * (100 - lowThresholdPercent)) / 100) -
       usage.availableBytes;
-    const freedBytes = await this.#remove(unused, wantedBytes, "space");
+    const { freedBytes, errors } = await this.#remove(
+      unused,
+      wantedBytes,
+      "space",
+    );
+    if (errors.length > 0)
+      throw new Error(
+        `wanted to free ${wantedBytes} bytes, but freed ${freedBytes} bytes space with errors in image deletion: ${errors.join(", ")}`,
+      );
     if (freedBytes < wantedBytes)
-      onFailure(
+      throw this.#failure(
         "FreeDiskSpaceFailed",
         `Failed to garbage collect required amount of images. Attempted to free ${wantedBytes} bytes, but only found ${freedBytes} bytes eligible to free.`,
       );
     return freedBytes;
+  }
+
+  #failure(reason: string, message: string): Error {
+    this.#options.onFailure(reason, message);
+    return new Error(message);
   }
 
   /** Unused for longer than the maximum, counted from when it was first seen here: ages do not survive a restart. */
@@ -176,8 +207,9 @@ export class ImageGarbage {
     images: readonly Image[],
     wantedBytes: number,
     reason: "age" | "space",
-  ): Promise<number> {
+  ): Promise<{ freedBytes: number; errors: readonly string[] }> {
     const { runtime, logger } = this.#options;
+    const errors: string[] = [];
     let freedBytes = 0;
     for (const image of images) {
       if (freedBytes >= wantedBytes) break;
@@ -194,9 +226,10 @@ export class ImageGarbage {
           { err: error, image: image.id },
           "can't remove an unused image",
         );
+        errors.push((error as Error).message);
       }
     }
-    return freedBytes;
+    return { freedBytes, errors };
   }
 }
 

@@ -139,6 +139,7 @@ async function live(
     volumes: host.volumes,
     resources: { releaseOthers: () => undefined },
     claims: withoutClaims,
+    events: { node: () => undefined },
     isKnown: (each) =>
       workers.has(each) || context.runtimePods.uids().includes(each),
     clock,

@@ -60,7 +60,7 @@ test("unused images go when the disk is full, the rest stays", async () => {
   });
   expect(await garbage.collect()).toBe(0);
   availableBytes = 11;
-  expect(await garbage.collect()).toBe(0);
+  await expect(garbage.collect()).rejects.toThrow("only found 0 bytes");
   expect(failures).toEqual(["FreeDiskSpaceFailed"]);
   clock.advance(121_000);
   expect(await garbage.collect()).toBe(10);
@@ -122,10 +122,54 @@ test("how much was wanted is in whole bytes", async () => {
     listImages: () => Promise.resolve([]),
     removeImage: () => Promise.resolve(),
   });
-  await garbage.collect();
+  await expect(garbage.collect()).rejects.toThrow("Failed to garbage collect");
   // 19 % of 103 are 19.57.
   expect(messages).toEqual([
     "Failed to garbage collect required amount of images. Attempted to free 9 bytes, but only found 0 bytes eligible to free.",
+  ]);
+});
+
+test("an image that can't be removed is an error, and keeps no other", async () => {
+  const removed: string[] = [];
+  const { garbage, messages } = crowded({
+    listImages: () =>
+      Promise.resolve(
+        ["a", "b"].filter((id) => !removed.includes(id)).map((id) => image(id)),
+      ),
+    removeImage: (id) =>
+      id === "a"
+        ? Promise.reject(new Error("a is held"))
+        : Promise.resolve(void removed.push(id)),
+  });
+  await expect(garbage.collect()).rejects.toThrow(
+    "wanted to free 9 bytes, but freed 10 bytes space with errors in image deletion: a is held",
+  );
+  expect(removed).toEqual(["b"]);
+  expect(messages).toEqual([]);
+  // What is removed for the node's sake is what could be.
+  expect(await garbage.collect(true)).toBe(0);
+});
+
+test("a file system without a capacity is an error", async () => {
+  const messages: string[] = [];
+  const garbage = new ImageGarbage({
+    runtime: {
+      listImages: () => Promise.resolve([]),
+      listContainers: () => Promise.resolve([]),
+      removeImage: () => Promise.resolve(),
+      imageFsInfo: () => Promise.resolve([{ mountpoint: "/" }]),
+    },
+    clock: new FakeClock(),
+    logger,
+    highThresholdPercent: 85,
+    lowThresholdPercent: 80,
+    minimumAgeMs: 0,
+    onFailure: (...failure) => messages.push(failure.join(" ")),
+    filesystem: () => Promise.resolve({ capacityBytes: 0, availableBytes: 0 }),
+  });
+  await expect(garbage.collect()).rejects.toThrow("invalid capacity 0");
+  expect(messages).toEqual([
+    "InvalidDiskCapacity invalid capacity 0 on image filesystem",
   ]);
 });
 
