@@ -22,6 +22,7 @@ import type { PodEvents } from "../events/pod-events.ts";
 import { BackOff } from "../pacing/back-off.ts";
 import { Turns } from "../pacing/turns.ts";
 import { normalizeReference } from "./image-reference.ts";
+import { pullFailure } from "./pull-failure.ts";
 import type { PullProgress } from "./pull-progress.ts";
 
 export class WaitingError extends Error {
@@ -219,24 +220,21 @@ export class ImageManager {
         }
       );
     } catch (error) {
-      const message = pullFailureText(error);
+      const text = pullFailureText(error);
+      const { reason, message } = pullFailure(reference, text);
       if (this.#failures.size > 4096) this.#failures.clear();
       const atMs = clock.monotonic();
       this.#backOff.next(key, atMs, atMs);
       this.#failures.set(key, {
         atMs,
-        message: `ErrImagePull: ${message}`,
+        message: `${reason}: ${message}`,
       });
       event(
         "Warning",
         "Failed",
-        `Failed to pull image "${reference}": ${message}`,
+        `Failed to pull image "${reference}": ${text}`,
       );
-      throw new WaitingError(
-        "ErrImagePull",
-        message,
-        this.#backOff.delayMs(key),
-      );
+      throw new WaitingError(reason, message, this.#backOff.delayMs(key));
     }
   }
 

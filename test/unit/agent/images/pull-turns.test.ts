@@ -172,3 +172,44 @@ test.each([
     manager.ensure(testPod(), { name: "c", image: "a:1" }, {} as SandboxConfig),
   ).rejects.toMatchObject({ reason: "ErrImagePull", message: wanted });
 });
+
+test.each([
+  [
+    "RegistryUnavailable: no route",
+    "RegistryUnavailable",
+    "image pull failed for a:1 because the registry is unavailable: no route",
+  ],
+  [
+    "SignatureValidationFailed",
+    "SignatureValidationFailed",
+    "image pull failed for a:1 because the signature validation failed",
+  ],
+])("a runtime that says %j", async (said, reason, message) => {
+  const events: string[] = [];
+  const clock = new FakeClock();
+  const manager = new ImageManager({
+    runtime: {
+      imageStatus: () => Promise.resolve(undefined),
+      pullImage: () => Promise.reject(new RuntimeError("unknown", said)),
+    } as unknown as Runtime,
+    clock,
+    events: {
+      container: (...event: string[]) => events.push(event.slice(2).join(" ")),
+    } as unknown as PodEvents,
+    serialized: false,
+    maxParallel: 0,
+    credentials: () => Promise.resolve([]),
+    mayPull: () => undefined,
+    progress: { begin: () => () => undefined },
+  });
+  const ensure = () =>
+    manager.ensure(testPod(), { name: "c", image: "a:1" }, {} as SandboxConfig);
+  await expect(ensure()).rejects.toMatchObject({ reason, message });
+  expect(events.at(-1)).toBe(
+    `Warning Failed Failed to pull image "a:1": ${said}`,
+  );
+  await expect(ensure()).rejects.toMatchObject({
+    reason: "ImagePullBackOff",
+    message: `Back-off pulling image "a:1": ${reason}: ${message}`,
+  });
+});
