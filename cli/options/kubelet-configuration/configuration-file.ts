@@ -27,12 +27,26 @@ export interface ConfigurationFile {
   readonly withoutEffect: readonly string[];
 }
 
+/** Whole numbers of 64 bits; those of all other fields have 32, as the reference's types. */
+const longFields: ReadonlySet<string> = new Set([
+  "maxOpenFiles",
+  "podPidsLimit",
+]);
+
 /** The JSON types of a field by its option's. */
-function typeProblem(spec: OptionSpec, value: unknown): string | undefined {
+function typeProblem(
+  spec: OptionSpec,
+  path: string,
+  value: unknown,
+): string | undefined {
   switch (spec.type) {
     case "bool":
       return typeof value === "boolean" ? undefined : "must be true or false";
     case "int":
+      if (typeof value !== "number") return "must be a number";
+      return isTooLong(path, value)
+        ? `${value} does not fit into 32 bits`
+        : undefined;
     case "float":
       return typeof value === "number" ? undefined : "must be a number";
     case "strings":
@@ -44,6 +58,9 @@ function typeProblem(spec: OptionSpec, value: unknown): string | undefined {
       return typeof value === "string" ? undefined : "must be a string";
   }
 }
+
+const isTooLong = (path: string, value: number): boolean =>
+  Number.isInteger(value) && (value | 0) !== value && !longFields.has(path);
 
 /** Fields whose form is not that of the flag, made into the flag's. */
 const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
@@ -121,7 +138,7 @@ function optionValue(
   given: unknown,
 ): OptionValue {
   const value = conversions[path]?.(given) ?? given;
-  const problem = typeProblem(spec, value);
+  const problem = typeProblem(spec, path, value);
   if (problem) throw new UsageError(problem);
   const checked = (text: string): OptionValue => parseOptionValue(spec, text);
   if (spec.type === "map") {

@@ -118,6 +118,10 @@ test("a file closes the ports, as at the reference; drop-ins alone leave the fla
 
 test.each([
   [`${head}maxPods: many\n`, /1\.conf:3: maxPods: must be a number$/],
+  [
+    `${head}maxPods: 3000000000\n`,
+    /1\.conf:3: maxPods: 3000000000 does not fit into 32 bits$/,
+  ],
   [`${head}maxpods: 1\n`, /1\.conf:3: maxpods: unknown field$/],
   ["kind: Pod\n", /1\.conf:1: kind: must be KubeletConfiguration/],
   ["[", /1\.conf:1: /],
