@@ -1,5 +1,5 @@
 // The shapes every API object shares, and the two ways of naming a type: by resource (URLs) and by kind (documents).
-import type { ListMeta, ObjectMeta } from "./types/meta-v1.ts";
+import type { APIGroup, ListMeta, ObjectMeta } from "./types/meta-v1.ts";
 
 /** Any API object. Objects that came out of a lister or a cache are deep-frozen and shared: copy what you change. */
 export interface KubeObject {
@@ -82,4 +82,18 @@ export function writeChanged(
   value: unknown,
 ): void {
   if (object[key] !== value) object[key] = value;
+}
+
+/** A group as discovery describes it at `/apis`; servers may leave any of it out. */
+export type DescribedGroup = Partial<
+  Pick<APIGroup, "versions" | "preferredVersion">
+>;
+
+/** Its apiVersions in the order in which a resource is looked for: the preferred one first, others for what it lacks. */
+export function apiVersionsOf({
+  versions = [],
+  preferredVersion,
+}: DescribedGroup): string[] {
+  const all = [...(preferredVersion ? [preferredVersion] : []), ...versions];
+  return [...new Set(all.map(({ groupVersion }) => groupVersion))];
 }

@@ -1,7 +1,12 @@
 // From what users write (po, deploy/web, deployments.apps) to resource types: the built-in catalogue first, then the
 // server's discovery for custom resources.
 import { builtinCatalogue, type Catalogue } from "../../api/catalogue.ts";
-import { apiVersionOf, parseApiVersion } from "../../api/object.ts";
+import {
+  apiVersionsOf,
+  apiVersionOf,
+  parseApiVersion,
+  type DescribedGroup,
+} from "../../api/object.ts";
 import { UsageError } from "../options/table.ts";
 import type { CtlHttp } from "./http.ts";
 
@@ -53,21 +58,11 @@ export class ResourceNames {
   async #discover(): Promise<ResourceType[]> {
     if (!this.http) return [];
     const http = this.http;
-    const { groups } = await http.json<{
-      groups: {
-        preferredVersion: { groupVersion: string };
-        versions?: { groupVersion: string }[];
-      }[];
-    }>({ path: "/apis" });
-    // The preferred version first; others for what it does not have.
-    const groupVersions = new Set([
-      "v1",
-      ...groups.flatMap(({ preferredVersion, versions = [] }) =>
-        [preferredVersion, ...versions].map(({ groupVersion }) => groupVersion),
-      ),
-    ]);
+    const { groups } = await http.json<{ groups: DescribedGroup[] }>({
+      path: "/apis",
+    });
     const lists = await Promise.all(
-      [...groupVersions].map(async (groupVersion) => {
+      ["v1", ...groups.flatMap(apiVersionsOf)].map(async (groupVersion) => {
         const path =
           groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
         const { resources } = await http

@@ -2,7 +2,11 @@
 // first that has it, with its verbs. The answer is kept until invalidate() or for half a minute. A group version that
 // can't be read (an aggregated API that is down) is reported, and does not hide the others.
 import type { Clock } from "../../api/clock.ts";
-import { parseApiVersion } from "../../api/object.ts";
+import {
+  apiVersionsOf,
+  parseApiVersion,
+  type DescribedGroup,
+} from "../../api/object.ts";
 import type { Client, ResourceRef } from "../../client/client.ts";
 
 export interface DiscoveredResource extends ResourceRef {
@@ -20,11 +24,6 @@ interface ApiResource {
   kind: string;
   namespaced: boolean;
   verbs?: string[];
-}
-
-interface ApiGroup {
-  versions?: { groupVersion: string }[];
-  preferredVersion?: { groupVersion: string };
 }
 
 const keepMs = 30_000;
@@ -86,10 +85,10 @@ export class Discovery {
 
   async #read(): Promise<Discovered> {
     const { body } = await this.client.raw("GET", "/apis");
-    const { groups } = body as { groups: ApiGroup[] };
+    const { groups } = body as { groups: DescribedGroup[] };
     const failures: string[] = [];
     const found = await Promise.all(
-      ["v1", ...groups.flatMap(versionsOf)].map(async (apiVersion) => {
+      ["v1", ...groups.flatMap(apiVersionsOf)].map(async (apiVersion) => {
         try {
           return await this.#readVersion(apiVersion);
         } catch {
@@ -126,10 +125,4 @@ export class Discovery {
       verbs,
     }));
   }
-}
-
-/** The preferred one first. */
-function versionsOf({ versions = [], preferredVersion }: ApiGroup): string[] {
-  const all = [...(preferredVersion ? [preferredVersion] : []), ...versions];
-  return [...new Set(all.map(({ groupVersion }) => groupVersion))];
 }
