@@ -5,11 +5,10 @@ import { BlockList, isIPv6 } from "node:net";
 import { arch, cpus, release, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 import type { NodeSystemInfo } from "../../api/types/core-v1.ts";
-import { formatBinary } from "../../eviction/format.ts";
 import { mostProcesses } from "../../eviction/process-limit.ts";
 import {
+  hugepageBytes,
   readHugepages,
-  type Hugepages,
 } from "../resources/machine/hugepages.ts";
 import { hostInterfaces } from "./host-interfaces.ts";
 
@@ -41,18 +40,6 @@ export async function machineCapacity(
     hugepages: hugepageBytes(readHugepages()),
     maxPids: mostProcesses() || 32_768,
   };
-}
-
-/** "2Mi" → bytes, of every size that the kernel knows, those without pages too. */
-export function hugepageBytes(
-  sizes: readonly Hugepages[],
-): Record<string, number> {
-  return Object.fromEntries(
-    sizes.map(({ pageBytes, pages }) => [
-      formatBinary(pageBytes),
-      pages * pageBytes,
-    ]),
-  );
 }
 
 /** The directory may not be made yet: the file system of what it will be in. */

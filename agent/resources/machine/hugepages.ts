@@ -1,8 +1,9 @@
 // The huge pages that the kernel sets aside, of the machine or of one NUMA node.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { formatBinary } from "../../../eviction/format.ts";
 
-export interface Hugepages {
+interface Hugepages {
   readonly pageBytes: number;
   /** Set aside, in use or not. */
   readonly pages: number;
@@ -28,6 +29,19 @@ export function readHugepages(
       return [{ pageBytes: kilobytes * 1024, pages: countOf(directory, name) }];
     })
     .sort((a, b) => a.pageBytes - b.pageBytes);
+}
+
+/** "2Mi" → bytes set aside, of every size that the kernel knows, those without pages too. @param prefix of the names */
+export function hugepageBytes(
+  sizes: readonly Hugepages[],
+  prefix = "",
+): Record<string, number> {
+  return Object.fromEntries(
+    sizes.map(({ pageBytes, pages }) => [
+      `${prefix}${formatBinary(pageBytes)}`,
+      pages * pageBytes,
+    ]),
+  );
 }
 
 function countOf(directory: string, name: string): number {

@@ -3,10 +3,9 @@
 // there. A kernel without NUMA has one node 0 with everything.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatBinary } from "../../../eviction/format.ts";
 import type { NumaNode } from "../topology/numa-distances.ts";
 import { parseCpuList } from "./cpu-list.ts";
-import { readHugepages } from "./hugepages.ts";
+import { hugepageBytes, readHugepages } from "./hugepages.ts";
 
 export interface Cpu {
   readonly id: number;
@@ -116,12 +115,7 @@ function memoryTotal(meminfo: string): number {
 
 /** By the name of the resource. */
 function hugepagesIn(directory: string): Record<string, number> {
-  return Object.fromEntries(
-    readHugepages(directory).map(({ pageBytes, pages }) => [
-      `hugepages-${formatBinary(pageBytes)}`,
-      pages * pageBytes,
-    ]),
-  );
+  return hugepageBytes(readHugepages(directory), "hugepages-");
 }
 
 /** The numbers in the names that match, rising. */

@@ -2,8 +2,10 @@
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { hugepageBytes } from "../../../agent/node/machine.ts";
-import { readHugepages } from "../../../agent/resources/machine/hugepages.ts";
+import {
+  hugepageBytes,
+  readHugepages,
+} from "../../../agent/resources/machine/hugepages.ts";
 import { nodeStatus } from "../../../agent/node/node-object.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
