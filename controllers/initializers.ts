@@ -30,6 +30,7 @@ import {
 } from "./replicaset/replica-kinds.ts";
 import { createResourceQuotaController } from "./quota/quota-controller.ts";
 import { createRootCaPublisher } from "./certificates/root-ca-publisher.ts";
+import { TrustBundlePublisher } from "./certificates/trust-bundle-publisher.ts";
 import { createLegacyTokenCleaner } from "./access/legacy-token-cleaner.ts";
 import { createServiceAccountTokenController } from "./access/service-account-tokens.ts";
 import { createServiceAccountController } from "./access/service-account-controller.ts";
@@ -110,6 +111,15 @@ export const initializers: readonly Initializer[] = [
     create: (context) =>
       context.options.rootCa
         ? createRootCaPublisher(context, context.options.rootCa)
+        : undefined,
+  },
+  {
+    name: "kube-apiserver-serving-clustertrustbundle-publisher-controller",
+    alias: "kube-apiserver-serving-clustertrustbundle-publisher",
+    account: "kube-apiserver-serving-clustertrustbundle-publisher",
+    create: (context, discovery) =>
+      context.options.rootCa && isOn(context, "ClusterTrustBundle")
+        ? new TrustBundlePublisher(context, discovery, context.options.rootCa)
         : undefined,
   },
   {

@@ -13,6 +13,11 @@ const read = ["get", "list", "watch"];
 const readUpdate = ["get", "list", "patch", "update", "watch"];
 const core = [""];
 const resource = ["resource.k8s.io"];
+const writeEvents: PolicyRule = {
+  apiGroups: ["", "events.k8s.io"],
+  resources: ["events"],
+  verbs: ["create", "patch", "update"],
+};
 
 /** What monitoring may read while the gate is on. */
 const readPath = (gate: string, path: string): GatedPolicy => ({
@@ -75,11 +80,27 @@ export const gatedPolicies: readonly GatedPolicy[] = [
           resources: ["pods/status"],
           verbs: ["patch", "update"],
         },
+        writeEvents,
+      ],
+    },
+  },
+  {
+    gate: "ClusterTrustBundle",
+    rules: {},
+    controllers: {
+      "kube-apiserver-serving-clustertrustbundle-publisher": [
         {
-          apiGroups: ["", "events.k8s.io"],
-          resources: ["events"],
-          verbs: ["create", "patch", "update"],
+          apiGroups: ["certificates.k8s.io"],
+          resources: ["signers"],
+          resourceNames: ["kubernetes.io/kube-apiserver-serving"],
+          verbs: ["attest"],
         },
+        {
+          apiGroups: ["certificates.k8s.io"],
+          resources: ["clustertrustbundles"],
+          verbs: ["create", "delete", "list", "update", "watch"],
+        },
+        writeEvents,
       ],
     },
   },

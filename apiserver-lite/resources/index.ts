@@ -21,6 +21,8 @@ import { horizontalPodAutoscalerStrategy } from "./autoscaling/horizontal-pod-au
 import { cronJobStrategy } from "./batch/cron-job.ts";
 import { jobStrategy } from "./batch/job.ts";
 import { certificateSigningRequestStrategy } from "./certificates/certificate-signing-request.ts";
+import { clusterTrustBundleStrategy } from "./certificates/cluster-trust-bundle.ts";
+import { leaseCandidateStrategy } from "./coordination/lease-candidate.ts";
 import { leaseStrategy } from "./coordination/lease.ts";
 import {
   createComponentStatusStrategy,
@@ -59,6 +61,8 @@ import {
   priorityLevelStrategy,
 } from "./flowcontrol/flow-control.ts";
 import { ingressClassStrategy, ingressStrategy } from "./networking/ingress.ts";
+import { ipAddressStrategy } from "./networking/ip-address.ts";
+import { serviceCidrStrategy } from "./networking/service-cidr.ts";
 import { networkPolicyStrategy } from "./networking/network-policy.ts";
 import { runtimeClassStrategy } from "./node/runtime-class.ts";
 import { podDisruptionBudgetStrategy } from "./policy/pod-disruption-budget.ts";
@@ -143,7 +147,9 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
     "certificates.k8s.io/certificatesigningrequests",
     certificateSigningRequestStrategy,
   ],
+  ["certificates.k8s.io/clustertrustbundles", clusterTrustBundleStrategy],
   ["coordination.k8s.io/leases", leaseStrategy],
+  ["coordination.k8s.io/leasecandidates", leaseCandidateStrategy],
   ["discovery.k8s.io/endpointslices", endpointSliceStrategy],
   ["events.k8s.io/events", newEventStrategy],
   ["flowcontrol.apiserver.k8s.io/flowschemas", flowSchemaStrategy],
@@ -153,7 +159,9 @@ const strategies: ReadonlyMap<string, ResourceStrategy> = new Map([
   ],
   ["networking.k8s.io/ingressclasses", ingressClassStrategy],
   ["networking.k8s.io/ingresses", ingressStrategy],
+  ["networking.k8s.io/ipaddresses", ipAddressStrategy],
   ["networking.k8s.io/networkpolicies", networkPolicyStrategy],
+  ["networking.k8s.io/servicecidrs", serviceCidrStrategy],
   ["node.k8s.io/runtimeclasses", runtimeClassStrategy],
   ["policy/poddisruptionbudgets", podDisruptionBudgetStrategy],
   ["rbac.authorization.k8s.io/clusterrolebindings", clusterRoleBindingStrategy],
