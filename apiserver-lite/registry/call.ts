@@ -91,6 +91,10 @@ export class Call implements StrategyContext, LoopWork {
     this.query = options.query ?? new URLSearchParams();
   }
 
+  get apiVersion(): string {
+    return this.endpoint.apiVersion;
+  }
+
   get tenant(): string {
     return this.user.name;
   }

@@ -25,6 +25,8 @@ export type Upgrade = (object: any) => void;
 /** What rules may need to know of the request and the state. */
 export interface StrategyContext extends StateReader {
   readonly user: UserInfo;
+  /** Of the request: one of those in which the resource is served. */
+  readonly apiVersion: string;
   readonly dryRun: boolean;
   readonly clock: Clock;
   /** The pauses of a computation that may be long and begins now: none before it has held the loop for a slice. */
@@ -86,7 +88,7 @@ export interface ResourceStrategy<
   refuseDeletion?(object: Readonly<T>): string | undefined;
   /** How metadata.name is checked; the default is a DNS subdomain. Returns texts of problems. */
   validateName?(name: string, prefix: boolean): string[];
-  /** Finalizers need no domain: definitions and custom resources. */
+  /** Finalizers need no domain: custom resources, and kinds of which the reference checks metadata in general only. */
   readonly anyFinalizer?: true;
   /** Objects are removed some time after their last write (--event-ttl). */
   readonly expires?: true;

@@ -1,8 +1,5 @@
 // Events, in both groups: the same stored objects under two shapes. They expire; the registry knows after how long.
-import type { FieldError } from "../../../api/errors.ts";
 import { pathSegmentProblems } from "../../../api/names.ts";
-import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
-import { qualifiedNameProblems } from "../../../api/names.ts";
 import type {
   Event,
   EventSource,
@@ -12,6 +9,11 @@ import type { Event as NewEvent } from "../../../api/types/events-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { eventFromCore, eventToCore } from "./convert-event.ts";
+import {
+  validateEvent,
+  validateEventChange,
+  validateNewEvent,
+} from "./event-validation.ts";
 import { strategyOf } from "../typed.ts";
 
 /** What both shapes say, under the old names. */
@@ -44,36 +46,7 @@ function sourceText({
   return [name, host].filter(Boolean).join(", ");
 }
 
-/** Validates the reporter and its action: of events of the new kind only, which have a time of their own. */
-function reportProblems(object: Readonly<Event & NewEvent>): FieldError[] {
-  const { component, instance, reason } = facts(object);
-  const { action = "" } = object;
-  const bounded = (field: string, value: string): FieldError[] => [
-    ...(value ? [] : [fieldErrors.required(field)]),
-    ...(value.length > maxReport
-      ? [
-          fieldErrors.invalid(
-            field,
-            "",
-            `can have at most ${maxReport} characters`,
-          ),
-        ]
-      : []),
-  ];
-  return [
-    ...(component ? [] : [fieldErrors.required("reportingComponent")]),
-    ...invalidEach(
-      "reportingComponent",
-      component,
-      qualifiedNameProblems(component),
-    ),
-    ...bounded("reportingInstance", instance),
-    ...bounded("action", action),
-    ...bounded("reason", reason),
-  ];
-}
-
-const maxReport = 128;
+const newGroup = "events.k8s.io/v1";
 
 export const eventStrategy = strategyOf<Event & NewEvent>({
   expires: true,
@@ -84,29 +57,14 @@ export const eventStrategy = strategyOf<Event & NewEvent>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   validateName: pathSegmentProblems,
-  validate(object) {
-    const { metadata, about } = facts(object);
-    const problems: FieldError[] = [];
-    const namespace = about.namespace ?? "";
-    // Events about cluster-scoped objects live in "default".
-    const good =
-      namespace === ""
-        ? ["default", "kube-system", ""].includes(metadata.namespace ?? "")
-        : metadata.namespace === namespace;
-    if (!good) {
-      problems.push(
-        fieldErrors.invalid(
-          "involvedObject.namespace",
-          namespace,
-          "does not match event.namespace",
-        ),
-      );
-    }
-    const isOld = "involvedObject" in object;
-    if (isOld && facts(object).eventTime)
-      problems.push(...reportProblems(object));
-    return problems;
-  },
+  // As the reference, which looks at nothing else of metadata.
+  anyFinalizer: true,
+  validate: (object, { apiVersion }) =>
+    validateEvent(object, apiVersion !== newGroup),
+  validateCreate: (object, { apiVersion }) =>
+    apiVersion === newGroup ? validateNewEvent(object) : [],
+  validateUpdate: (object, old, { apiVersion }) =>
+    apiVersion === newGroup ? validateEventChange(object, old) : [],
   propagates: false,
   selectableFields(object) {
     const { about, source, component, reason, type } = facts(object);

@@ -65,6 +65,7 @@ async function run(
   };
   const context = {
     user,
+    apiVersion: "v1",
     dryRun: false,
     clock,
     read: state.read.bind(state),

@@ -100,6 +100,7 @@ async function admit(
 ): Promise<void> {
   const context: StrategyContext = {
     user: attributes.user,
+    apiVersion: "v1",
     dryRun: false,
     clock,
     pauses: () => () => undefined,

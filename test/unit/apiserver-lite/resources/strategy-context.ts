@@ -7,10 +7,12 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 export function strategyContext(
   stored: readonly AnyObject[] = [],
   dryRun = false,
+  apiVersion = "v1",
 ): StrategyContext {
   const plural = (kind: string): string => `${kind.toLowerCase()}s`;
   return {
     user: { name: "tester", groups: [], extra: {} },
+    apiVersion,
     dryRun,
     clock: new FakeClock(),
     read: (_, resource, namespace, name) =>
