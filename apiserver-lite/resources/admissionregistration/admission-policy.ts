@@ -44,6 +44,7 @@ export const createAdmissionPolicyStrategy = (
 ): ReturnType<typeof strategyOf> =>
   strategyOf<ValidatingAdmissionPolicy>({
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     prepareForCreate: () => loader.load(),
     prepareForUpdate: () => loader.load(),
     validateCreate: (object) =>
@@ -79,6 +80,7 @@ export const createAdmissionPolicyStrategy = (
 export const admissionPolicyBindingStrategy =
   strategyOf<ValidatingAdmissionPolicyBinding>({
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     validate: validateBinding,
     printRow: (object, now) => {
       const { metadata, spec } = object;
@@ -96,6 +98,7 @@ export const createMutatingPolicyStrategy = (
 ): ReturnType<typeof strategyOf> =>
   strategyOf<MutatingAdmissionPolicy>({
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     prepareForCreate: () => loader.load(),
     prepareForUpdate: () => loader.load(),
     validateCreate: (object) =>
@@ -113,6 +116,7 @@ export const createMutatingPolicyStrategy = (
 export const mutatingPolicyBindingStrategy =
   strategyOf<MutatingAdmissionPolicyBinding>({
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     validate: validateMutatingBinding,
     printRow: ({ metadata, spec }, now) => [
       metadata.name,

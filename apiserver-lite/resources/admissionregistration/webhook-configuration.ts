@@ -22,6 +22,7 @@ export const webhookConfigurationStrategy =
   strategyOf<ValidatingWebhookConfiguration>({
     upgrades: { "admissionregistration.k8s.io/v1beta1": fromBeta },
     allowUnconditionalUpdate: false,
+    anyFinalizer: true,
     validate(object) {
       const seen = new Set<string>();
       return (object.webhooks ?? []).flatMap((webhook, index) => {

@@ -248,10 +248,10 @@ export function clientProblems(
 
 function urlProblems(field: string, url: string): FieldError[] {
   const parts =
-    /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/(?:([^@/?#]*)@)?([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#([^]*))?$/.exec(
+    /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/(?:([^@/?#]*)@)?([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#([^]*))?$/.exec(
       url,
     );
-  if (!parts)
+  if (!parts || url.startsWith(":"))
     return [
       fieldErrors.required(
         field,

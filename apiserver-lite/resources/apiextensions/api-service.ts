@@ -27,6 +27,7 @@ export const localCondition = {
 
 export const apiServiceStrategy = strategyOf<APIService>({
   allowUnconditionalUpdate: false,
+  anyFinalizer: true,
   countsGeneration: false,
   validateName: pathSegmentProblems,
   prepareForCreate(object, { clock }) {

@@ -2,7 +2,7 @@
 import type { FieldError } from "../../../api/errors.ts";
 import { fieldErrors, invalidEach } from "../../../api/field-errors.ts";
 import { asGo } from "../../../api/go-syntax.ts";
-import { pathSegmentProblems } from "../../../api/names.ts";
+import { dnsLabelProblems, pathSegmentProblems } from "../../../api/names.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
 import type {
   HorizontalPodAutoscalerSpec,
@@ -10,6 +10,7 @@ import type {
   MetricSpec,
   MetricTarget,
 } from "../../../api/types/autoscaling-v2.ts";
+import { validateContainerResourceName } from "../core/container/resource-validation.ts";
 import { oneOf } from "../field-checks.ts";
 
 const maxStabilizationSeconds = 3600;
@@ -111,10 +112,14 @@ function validateMetric(field: string, metric: MetricSpec): FieldError[] {
     // The reference finds it twice.
     problems.push(unknown, unknown);
   }
+  // Of several the reference looks at the first alone.
+  const first = sourceOrder.find((name) => metric[name]);
+  if (first)
+    problems.push(
+      ...sourceRules[first](`${field}.${first}`, metric[first] as Source),
+    );
   for (const [type, name] of Object.entries(sources)) {
-    const source = metric[name] as Source | undefined;
-    if (source) problems.push(...sourceRules[name](`${field}.${name}`, source));
-    if (type === metric.type && !source)
+    if (type === metric.type && !metric[name])
       problems.push(
         fieldErrors.required(
           `${field}.${name}`,
@@ -134,6 +139,14 @@ function validateMetric(field: string, metric: MetricSpec): FieldError[] {
         );
   return problems;
 }
+
+const sourceOrder = [
+  "object",
+  "external",
+  "pods",
+  "resource",
+  "containerResource",
+] as const satisfies (typeof sources)[keyof typeof sources][];
 
 type SourceRule = (field: string, source: Source) => FieldError[];
 
@@ -208,7 +221,7 @@ const sourceRules: Readonly<
   pods: (field, source) => [
     ...metricName(field, source),
     ...validateTarget(`${field}.target`, source.target),
-    ...(isPositive(source.target.averageValue)
+    ...(source.target.averageValue !== undefined
       ? []
       : [
           fieldErrors.required(
@@ -219,8 +232,15 @@ const sourceRules: Readonly<
   ],
   containerResource: (field, source) => [
     ...resourceName(field, source),
+    ...(source.name
+      ? validateContainerResourceName(`${field}.name`, source.name)
+      : []),
     ...(source.container
-      ? []
+      ? invalidEach(
+          `${field}.container`,
+          source.container,
+          dnsLabelProblems(source.container),
+        )
       : [
           fieldErrors.required(
             `${field}.container`,

@@ -85,6 +85,7 @@ export const leaseCandidateStrategy = strategyOf<LeaseCandidate>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  anyFinalizer: true,
   validateName: dataKeyProblems,
   validate: ({ spec }) => validate(spec),
   validateUpdate: ({ spec }, old) =>

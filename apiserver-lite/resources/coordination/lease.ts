@@ -14,6 +14,7 @@ export const leaseStrategy = strategyOf<Lease>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  anyFinalizer: true,
   prepareForCreate: dropGated,
   prepareForUpdate: dropGated,
   validate(object) {

@@ -78,6 +78,9 @@ function validateNode(node: Node): FieldError[] {
       ),
     );
   }
+  for (const [index, cidr] of cidrs.entries())
+    if (cidrs.indexOf(cidr) < index)
+      problems.push(fieldErrors.duplicate(`spec.podCIDRs[${index}]`, cidr));
   for (const part of ["capacity", "allocatable"] as const) {
     for (const [name, value] of Object.entries(node.status?.[part] ?? {})) {
       problems.push(
@@ -146,6 +149,10 @@ export const nodeStrategy = strategyOf<Node>({
         ),
       );
     }
+    if ((spec.externalID ?? "") !== (was.externalID ?? ""))
+      problems.push(
+        fieldErrors.forbidden("spec.externalID", "may not be updated"),
+      );
     if (was.providerID && spec.providerID !== was.providerID) {
       problems.push(
         fieldErrors.forbidden(

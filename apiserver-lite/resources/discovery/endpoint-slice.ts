@@ -126,7 +126,7 @@ export const endpointSliceStrategy = strategyOf<EndpointSlice>({
           ...addressProblems(`${path}.addresses[${at}]`, address, addressType),
         );
       }
-      if (endpoint.nodeName) {
+      if (endpoint.nodeName !== undefined) {
         problems.push(
           ...invalidEach(
             `${path}.nodeName`,
@@ -138,7 +138,7 @@ export const endpointSliceStrategy = strategyOf<EndpointSlice>({
       problems.push(
         ...labels(`${path}.deprecatedTopology`, endpoint.deprecatedTopology),
       );
-      if (endpoint.hostname) {
+      if (endpoint.hostname !== undefined) {
         problems.push(
           ...invalidEach(
             `${path}.hostname`,
@@ -170,7 +170,7 @@ export const endpointSliceStrategy = strategyOf<EndpointSlice>({
           "UDP",
         ]),
       );
-      if (port.appProtocol)
+      if (port.appProtocol !== undefined)
         problems.push(
           ...invalidEach(
             `${path}.appProtocol`,

@@ -83,6 +83,11 @@ export function validateFlowRule(
           "nonResourceURLs must contain at least one value",
           "non-resource URLs",
         ),
+        ...(one.nonResourceURLs ?? []).flatMap((url, at) =>
+          one.nonResourceURLs?.includes("*")
+            ? []
+            : urlProblems(`${path}.nonResourceURLs[${at}]`, url),
+        ),
       ];
     }),
   ];
@@ -105,6 +110,26 @@ function listProblems(
         ),
       ]
     : [];
+}
+
+/** A path, of which the end alone may be open. */
+function urlProblems(field: string, url: string): FieldError[] {
+  const problem =
+    url === ""
+      ? "must not be empty"
+      : !url.startsWith("/")
+        ? "must start with slash"
+        : url.includes(" ")
+          ? "must not contain white-space"
+          : url.includes("//")
+            ? "must not contain double slash"
+            : url.slice(0, -1).includes("*") ||
+                (url.endsWith("*") && !url.endsWith("/*"))
+              ? "wildcard can only do suffix matching"
+              : undefined;
+  return problem === undefined
+    ? []
+    : [fieldErrors.invalid(field, url, problem)];
 }
 
 function verbProblems(field: string, given: readonly string[]): FieldError[] {
@@ -135,7 +160,14 @@ function namespaceProblems(
   return namespaces.flatMap((name, index) =>
     name === "*"
       ? []
-      : invalidEach(`${field}[${index}]`, name, dnsLabelProblems(name)),
+      : invalidEach(
+          `${field}[${index}]`,
+          name,
+          dnsLabelProblems(name).map(
+            (problem) =>
+              `each member of this list must be '*' or a DNS-1123 label; ${problem}`,
+          ),
+        ),
   );
 }
 

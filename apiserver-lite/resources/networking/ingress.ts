@@ -316,18 +316,23 @@ function parameterProblems(
 
 export const ingressClassStrategy = strategyOf<IngressClass>({
   validate(object) {
-    const { spec } = object;
-    if (!spec?.controller) return [fieldErrors.required("spec.controller")];
+    const { controller = "", parameters } = object.spec ?? {};
     return [
-      ...(Buffer.byteLength(spec.controller) > maxControllerBytes
+      ...(Buffer.byteLength(controller) > maxControllerBytes
         ? [fieldErrors.tooLong("spec.controller", maxControllerBytes)]
         : []),
-      ...domainPrefixedPath("spec.controller", spec.controller),
-      ...(spec.parameters ? parameterProblems(spec.parameters) : []),
+      ...(controller
+        ? domainPrefixedPath("spec.controller", controller)
+        : [fieldErrors.required("spec.controller")]),
+      ...(parameters ? parameterProblems(parameters) : []),
     ];
   },
   validateUpdate: (object, old) =>
-    immutable("spec.controller", object.spec?.controller, old.spec?.controller),
+    immutable(
+      "spec.controller",
+      object.spec?.controller ?? "",
+      old.spec?.controller ?? "",
+    ),
   printRow: (object, now) => {
     const { metadata, spec } = object;
     const reference = spec?.parameters;

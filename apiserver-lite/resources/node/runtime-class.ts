@@ -9,7 +9,8 @@ import { dnsLabelProblems } from "../../../api/names.ts";
 import type { RuntimeClass } from "../../../api/types/node-v1.ts";
 import { formatAge } from "../../printing/age.ts";
 import { strategyOf } from "../typed.ts";
-import { immutable, labels, nonNegativeQuantity } from "../field-checks.ts";
+import { validateResources } from "../core/container/resource-validation.ts";
+import { immutable, labels } from "../field-checks.ts";
 import { sameValue } from "../../../api/objects/json-equality.ts";
 
 function tolerationProblems(tolerations: readonly Toleration[]): FieldError[] {
@@ -31,13 +32,12 @@ export const runtimeClassStrategy = strategyOf<RuntimeClass>({
   countsGeneration: false,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  anyFinalizer: true,
   validate(object) {
     const { handler, overhead, scheduling } = object;
     return [
       ...invalidEach("handler", handler, dnsLabelProblems(handler ?? "")),
-      ...Object.entries(overhead?.podFixed ?? {}).flatMap(([name, value]) =>
-        nonNegativeQuantity(`overhead.podFixed[${name}]`, value),
-      ),
+      ...validateResources("overhead", { limits: overhead?.podFixed ?? {} }),
       ...labels("scheduling.nodeSelector", scheduling?.nodeSelector),
       ...tolerationProblems(scheduling?.tolerations ?? []),
     ];

@@ -22,6 +22,7 @@ export const podDisruptionBudgetStrategy = strategyOf<PodDisruptionBudget>({
   // The reference looks at the spec only.
   validateName: () => [],
   allowUnconditionalUpdate: false,
+  anyFinalizer: true,
   prepareForCreate(object) {
     object.status = {
       disruptionsAllowed: 0,

@@ -14,6 +14,7 @@ import { formatAge } from "../../printing/age.ts";
 import type { ResourceStrategy } from "../strategy.ts";
 import { keepMetadata, keptBesideStatus } from "../status-metadata.ts";
 import { nodeSelectorWarnings } from "../core/node-label-warnings.ts";
+import { validateInlineVolume } from "../core/volume/persistent-volume-validation.ts";
 import { strategyOf } from "../typed.ts";
 import {
   exactlyOneOf,
@@ -199,14 +200,7 @@ function sourceProblems({ spec }: VolumeAttachment): FieldError[] {
   if (inlineVolumeSpec && persistentVolumeName !== undefined)
     return [fieldErrors.forbidden(field, one)];
   if (inlineVolumeSpec)
-    return inlineVolumeSpec.capacity
-      ? [
-          fieldErrors.forbidden(
-            `${field}.inlineVolumeSpec.capacity`,
-            "may not be specified in the context of inline volumes",
-          ),
-        ]
-      : [];
+    return validateInlineVolume(`${field}.inlineVolumeSpec`, inlineVolumeSpec);
   if (persistentVolumeName === undefined)
     return [fieldErrors.required(field, one)];
   return persistentVolumeName

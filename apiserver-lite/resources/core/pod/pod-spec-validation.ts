@@ -22,10 +22,7 @@ import {
   validatePodSecurity,
 } from "./pod-security-validation.ts";
 import { validatePodResources } from "./pod-resources-validation.ts";
-import {
-  validateContainerResourceName,
-  validateResourceQuantity,
-} from "../container/resource-validation.ts";
+import { validateResources } from "../container/resource-validation.ts";
 import {
   validateAffinity,
   validateSpread,
@@ -251,13 +248,7 @@ export function validatePodSpec(
       "PreemptLowerPriority",
       "Never",
     ]),
-    Object.entries(spec.overhead ?? {}).flatMap(([name, value]) => {
-      const path = `${field}.overhead[${name}]`;
-      return [
-        ...validateContainerResourceName(path, name),
-        ...validateResourceQuantity(path, name, value),
-      ];
-    }),
+    validateResources(`${field}.overhead`, { limits: spec.overhead ?? {} }),
     validateOs(field, spec),
   );
 }

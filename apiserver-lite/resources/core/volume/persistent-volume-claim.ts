@@ -14,21 +14,18 @@ import type {
 import { formatAge } from "../../../printing/age.ts";
 import { goDifference } from "../pod/pod-update-validation.ts";
 import { strategyOf } from "../../typed.ts";
-import {
-  agreeBut,
-  immutable,
-  labelSelector,
-  oneOf,
-} from "../../field-checks.ts";
+import { agreeBut, immutable, labelSelector } from "../../field-checks.ts";
 import { sameValue } from "../../../../api/objects/json-equality.ts";
 import {
-  accessModeProblems,
   accessModesText,
   classAnnotation,
   classAnnotationWarning,
-  validateAmount,
-  volumeModes,
 } from "./persistent-volume.ts";
+import {
+  accessModeProblems,
+  validateAmount,
+  volumeModeProblems,
+} from "./persistent-volume-validation.ts";
 
 const storageOf = (claim: PersistentVolumeClaim): string | undefined =>
   claim.spec?.resources?.requests?.["storage"];
@@ -73,7 +70,7 @@ export function validateClaimSpec(
           dnsSubdomainProblems(className),
         )
       : []),
-    ...oneOf(`${field}.volumeMode`, spec.volumeMode, volumeModes),
+    ...volumeModeProblems(`${field}.volumeMode`, spec.volumeMode),
     ...validateDataSources(field, spec),
   ];
 }

@@ -1,61 +1,16 @@
 // PersistentVolumes: capacity, access modes, one source; the source never changes.
-import type { FieldError } from "../../../../api/errors.ts";
 import { formatTime } from "../../../../api/clock.ts";
-import { fieldErrors, invalidEach } from "../../../../api/field-errors.ts";
+import { fieldErrors } from "../../../../api/field-errors.ts";
 import { asGo } from "../../../../api/go-syntax.ts";
-import { dnsSubdomainProblems } from "../../../../api/names.ts";
-import {
-  canonicalQuantity,
-  parseQuantity,
-  quantityValue,
-} from "../../../../api/quantity.ts";
-import type {
-  PersistentVolume,
-  PersistentVolumeSpec,
-} from "../../../../api/types/core-v1.ts";
+import type { PersistentVolume } from "../../../../api/types/core-v1.ts";
 import { formatAge } from "../../../printing/age.ts";
 import { strategyOf } from "../../typed.ts";
 import { goDifference } from "../pod/pod-update-validation.ts";
 import { expressionWarnings } from "../node-label-warnings.ts";
-import { validateNodeSelector } from "../pod/scheduling-validation.ts";
-import {
-  notSources,
-  validateSource,
-  type SourceKind,
-} from "./volume-sources.ts";
-import { immutable, oneOf } from "../../field-checks.ts";
+import { validateVolume } from "./persistent-volume-validation.ts";
+import { notSources, type SourceKind } from "./volume-sources.ts";
+import { immutable } from "../../field-checks.ts";
 import { sameValue } from "../../../../api/objects/json-equality.ts";
-
-const accessModes = [
-  "ReadOnlyMany",
-  "ReadWriteMany",
-  "ReadWriteOnce",
-  "ReadWriteOncePod",
-];
-export const volumeModes = ["Block", "Filesystem"];
-
-/** Modes there are, and ReadWriteOncePod only alone. */
-export function accessModeProblems(
-  field: string,
-  modes: readonly string[],
-): FieldError[] {
-  const problems = modes.flatMap((mode) =>
-    accessModes.includes(mode)
-      ? []
-      : [fieldErrors.notSupported(field, mode, accessModes)],
-  );
-  const shared = modes.some(
-    (mode) => mode !== "ReadWriteOncePod" && accessModes.includes(mode),
-  );
-  if (modes.includes("ReadWriteOncePod") && shared)
-    problems.push(
-      fieldErrors.forbidden(
-        field,
-        "may not use ReadWriteOncePod with other access modes",
-      ),
-    );
-  return problems;
-}
 
 const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOnce: "RWO",
@@ -83,140 +38,6 @@ function sourceOf(volume: PersistentVolume): [string, unknown][] {
     ([name, value]) =>
       !(notSources as readonly string[]).includes(name) && value !== undefined,
   );
-}
-
-/** In the order in which the reference looks at them: all but the first found are one too many. */
-const sourceOrder = [
-  "hostPath",
-  "gcePersistentDisk",
-  "awsElasticBlockStore",
-  "glusterfs",
-  "flocker",
-  "nfs",
-  "rbd",
-  "quobyte",
-  "cephfs",
-  "iscsi",
-  "cinder",
-  "fc",
-  "flexVolume",
-  "azureFile",
-  "vsphereVolume",
-  "photonPersistentDisk",
-  "portworxVolume",
-  "azureDisk",
-  "scaleIO",
-  "local",
-  "storageos",
-  "csi",
-] as const satisfies SourceKind[];
-
-function validateCapacity(
-  field: string,
-  capacity: Readonly<Record<string, string>> | undefined,
-): FieldError[] {
-  const names = Object.keys(capacity ?? {});
-  const problems: FieldError[] = [];
-  if (names.length === 0) problems.push(fieldErrors.required(field));
-  if (names.length !== 1 || names[0] !== "storage")
-    problems.push(
-      fieldErrors.notSupported(field, asGo("core.ResourceList", capacity), [
-        "storage",
-      ]),
-    );
-  for (const [name, value] of Object.entries(capacity ?? {})) {
-    const path = `${field}[${name}]`;
-    problems.push(...validateAmount(path, value));
-    if (parseQuantity(value).nano <= 0n)
-      problems.push(
-        fieldErrors.invalid(
-          path,
-          canonicalQuantity(value),
-          "must be greater than zero",
-        ),
-      );
-  }
-  return problems;
-}
-
-/** An amount there can be: not negative. */
-export function validateAmount(field: string, value: string): FieldError[] {
-  return parseQuantity(value).nano < 0n
-    ? [
-        fieldErrors.invalid(
-          field,
-          quantityValue(value),
-          "must be a valid resource quantity",
-        ),
-      ]
-    : [];
-}
-
-function validateSources(spec: PersistentVolumeSpec): FieldError[] {
-  const [first, ...surplus] = sourceOrder.filter((kind) => spec[kind]);
-  if (!first)
-    return [fieldErrors.required("spec", "must specify a volume type")];
-  const reported = first === "gcePersistentDisk" ? "persistentDisk" : first;
-  return [
-    ...validateSource(`spec.${reported}`, first, spec[first]!, true),
-    ...(first === "local" && !spec.nodeAffinity
-      ? [
-          fieldErrors.required(
-            "spec.nodeAffinity",
-            "Local volume requires node affinity",
-          ),
-        ]
-      : []),
-    ...surplus.map((kind) =>
-      fieldErrors.forbidden(
-        `spec.${kind}`,
-        "may not specify more than 1 volume type",
-      ),
-    ),
-  ];
-}
-
-function validateVolume(spec: PersistentVolumeSpec): FieldError[] {
-  const { nodeAffinity, hostPath, storageClassName: className } = spec;
-  const policy = spec.persistentVolumeReclaimPolicy;
-  const policyField = "spec.persistentVolumeReclaimPolicy";
-  const modes = spec.accessModes ?? [];
-  return [
-    ...(modes.length > 0 ? [] : [fieldErrors.required("spec.accessModes")]),
-    ...accessModeProblems("spec.accessModes", modes),
-    ...validateCapacity("spec.capacity", spec.capacity),
-    ...oneOf(policyField, policy, ["Delete", "Recycle", "Retain"]),
-    ...(!nodeAffinity
-      ? []
-      : nodeAffinity.required
-        ? validateNodeSelector(
-            "spec.nodeAffinity.required",
-            nodeAffinity.required,
-          )
-        : [
-            fieldErrors.required(
-              "spec.nodeAffinity.required",
-              "must specify required node constraints",
-            ),
-          ]),
-    ...validateSources(spec),
-    ...(policy === "Recycle" && hostPath && /^\/+$/.test(hostPath.path)
-      ? [
-          fieldErrors.forbidden(
-            policyField,
-            "may not be 'recycle' for a hostPath mount of '/'",
-          ),
-        ]
-      : []),
-    ...(className
-      ? invalidEach(
-          "spec.storageClassName",
-          className,
-          dnsSubdomainProblems(className),
-        )
-      : []),
-    ...oneOf("spec.volumeMode", spec.volumeMode, volumeModes),
-  ];
 }
 
 const deprecatedSources: readonly [SourceKind, string, string?][] = [

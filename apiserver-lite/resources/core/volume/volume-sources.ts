@@ -291,16 +291,15 @@ const checks: Checks = {
     inRange(`${field}.partition`, partition, partitionRange),
   gitRepo: (field, { directory = "" }) =>
     validateRelativePath(`${field}.directory`, directory),
-  glusterfs: (field, source) =>
-    (source as { endpointsNamespace?: string }).endpointsNamespace === ""
-      ? [
-          fieldErrors.invalid(
-            `${field}.endpointsNamespace`,
-            "",
-            "if the endpointnamespace is set, it must be a valid namespace name",
-          ),
-        ]
-      : [],
+  glusterfs(field, source) {
+    const name = (source as { endpointsNamespace?: string }).endpointsNamespace;
+    const empty =
+      "if the endpointnamespace is set, it must be a valid namespace name";
+    const problems = name ? dnsLabelProblems(name) : [empty];
+    return name === undefined
+      ? []
+      : invalidEach(`${field}.endpointsNamespace`, name, problems);
+  },
   hostPath: (field, { path, type }) =>
     path
       ? [
