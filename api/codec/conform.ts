@@ -343,7 +343,7 @@ class Conforming {
       );
     try {
       return normaliseQuantity(
-        value instanceof ExactNumber ? value.text : String(value),
+        value instanceof ExactNumber ? value.text : String(value).trim(),
       );
     } catch (error) {
       throw new TypeMismatch((error as Error).message);
