@@ -6,6 +6,7 @@ import { expandStrictly } from "../pods/shape/expansion.ts";
 import { recursiveReadOnly } from "../pods/shape/recursive-read-only.ts";
 import { ensureAnswer } from "./files/remote-usage.ts";
 import { mountSubPath } from "./files/sub-path.ts";
+import { makeMountPoints } from "./mount-points.ts";
 import type { MountedVolume } from "./volume-plugin.ts";
 
 /** By the names of volumes. */
@@ -24,6 +25,7 @@ export async function mountsOf(
   images?: MountedImages,
 ): Promise<Mount[]> {
   const mounts: Mount[] = [];
+  const written = new Set<Mount>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = volumes?.get(mount.name);
     if (!volume || volume.device)
@@ -62,7 +64,7 @@ export async function mountsOf(
           },
         )
       : volume.path;
-    mounts.push({
+    const made: Mount = {
       containerPath: mount.mountPath.startsWith("/")
         ? mount.mountPath
         : `/${mount.mountPath}`,
@@ -71,8 +73,11 @@ export async function mountsOf(
       propagation: mountPropagation(mount),
       ...(coversBelow ? { recursiveReadOnly: true } : {}),
       ...(image ? { image } : {}),
-    });
+    };
+    mounts.push(made);
+    if (volume.written) written.add(made);
   }
+  await makeMountPoints(mounts, written);
   return mounts;
 }
 

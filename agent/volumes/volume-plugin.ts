@@ -73,6 +73,8 @@ export interface MountedVolume {
   readonly device?: true;
   /** The runtime mounts an image in its place: there is no path. */
   readonly image?: true;
+  /** The agent writes its files, no container does: places for mounts below it have to be made for the runtime. */
+  readonly written?: true;
   /** How it is found out what the volume uses; absent: it is not. */
   readonly usage?: UsageSource;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */

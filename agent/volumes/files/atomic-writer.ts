@@ -5,7 +5,8 @@
 //   ..data       → ..2026_11_21_00_00_00.123456789
 //   ..2026_…/token
 //
-// Nothing is written when the content is what is there already.
+// Nothing is written when the content is what is there already. What others made beside these names stays: runtimes make
+// the places for mounts below the volume there, and to remove one is to unmount it in the containers that run.
 import { randomInt } from "node:crypto";
 import {
   chmod,
@@ -21,7 +22,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 
 export interface PayloadFile {
   data: Buffer;
@@ -34,6 +35,8 @@ export interface PayloadFile {
 type Payload = ReadonlyMap<string, PayloadFile>;
 
 const dataLink = "..data";
+/** A directory of content as it is named here; the reference's have fewer digits. */
+const datedName = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
 
 /** Throws for paths that would leave the volume or clash with the writer's own names. */
 export function checkPayloadPath(path: string): void {
@@ -50,22 +53,42 @@ export function checkPayloadPath(path: string): void {
     );
 }
 
-/** Returns whether anything was written. `groupId`: owning group of files and directories (fsGroup). */
+/** Returns whether content was written. `groupId`: owning group of files and directories (fsGroup). */
 export async function writePayload(
   directory: string,
-  payload: Payload,
+  files: Payload,
   groupId?: number,
 ): Promise<boolean> {
-  for (const path of payload.keys()) checkPayloadPath(path);
+  for (const path of files.keys()) checkPayloadPath(path);
+  const payload = new Map(
+    [...files].map(([path, file]) => [onDisk(path), file]),
+  );
   const current = await readlink(join(directory, dataLink)).catch(
     () => undefined,
   );
-  if (
+  const isCurrent =
     current !== undefined &&
-    (await isSame(join(directory, current), payload, groupId))
-  )
-    return false;
+    (await isSame(join(directory, current), payload, groupId));
+  const dated = isCurrent
+    ? current
+    : await writeContent(directory, payload, groupId);
+  // Also when the content stayed: its writer may have been killed before it came to the links.
+  await showLinks(directory, payload);
+  await removeOld(directory, dated, payload);
+  return !isCurrent;
+}
 
+/** "./name", "a//b" and "c/" as they are found again. */
+function onDisk(path: string): string {
+  return posix.normalize(path).replace(/\/$/, "");
+}
+
+/** Resolves to the name of the new directory, to which `..data` leads then. */
+async function writeContent(
+  directory: string,
+  payload: Payload,
+  groupId: number | undefined,
+): Promise<string> {
   const dated = `..${new Date().toISOString().slice(0, 19).replace(/[-T:]/g, "_")}.${randomInt(1e9).toString().padStart(9, "0")}`;
   const target = join(directory, dated);
   await mkdir(target, { mode: 0o755 });
@@ -89,21 +112,35 @@ export async function writePayload(
   await rm(temporary, { force: true });
   await symlink(dated, temporary);
   await rename(temporary, join(directory, dataLink));
+  return dated;
+}
 
-  const visible = new Set(
-    [...payload.keys()].map((path) => path.split("/")[0]!),
-  );
-  for (const name of visible) {
+function visibleNames(payload: Payload): Set<string> {
+  return new Set([...payload.keys()].map((path) => path.split("/")[0]!));
+}
+
+async function showLinks(directory: string, payload: Payload): Promise<void> {
+  for (const name of visibleNames(payload)) {
     const link = join(directory, name);
     const found = await lstat(link).catch(() => undefined);
     if (!found) await symlink(join(dataLink, name), link);
   }
+}
+
+/** Links to what is no more in the payload, and earlier content, also of a writer that was killed. */
+async function removeOld(
+  directory: string,
+  dated: string,
+  payload: Payload,
+): Promise<void> {
+  const visible = visibleNames(payload);
   for (const name of await readdir(directory)) {
-    const ours = name === dataLink || name === dated || visible.has(name);
-    if (!ours)
-      await rm(join(directory, name), { recursive: true, force: true });
+    if (name === dataLink || name === dated || visible.has(name)) continue;
+    const path = join(directory, name);
+    const target = await readlink(path).catch(() => undefined);
+    if (target === join(dataLink, name) || datedName.test(name))
+      await rm(path, { recursive: true, force: true });
   }
-  return true;
 }
 
 /** A payload was written there before. */

@@ -83,7 +83,7 @@ export function payloadPlugin(
     async mount(request) {
       const path = await pathOf(request);
       await write(request, path, false);
-      return { path, readOnly: true, usage: "directory" };
+      return { path, readOnly: true, written: true, usage: "directory" };
     },
     async refresh(request) {
       await write(request, await pathOf(request), true);
