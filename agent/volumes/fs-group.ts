@@ -6,11 +6,12 @@ import type { MountedVolume } from "./volume-plugin.ts";
 
 export async function applyFsGroup(
   { spec, metadata }: Pod,
-  { path, fsGroup }: MountedVolume,
+  { path, fsGroup, readOnly }: MountedVolume,
   logger: Logger,
 ): Promise<void> {
   const group = spec.securityContext?.fsGroup;
-  if (group === undefined || fsGroup === undefined) return;
+  // What a pod asks for to read alone stays as others left it.
+  if (group === undefined || fsGroup === undefined || readOnly) return;
   const policy = spec.securityContext?.fsGroupChangePolicy;
   const { count, error } = await setGroup(
     path,

@@ -21,6 +21,7 @@ import { MemoryDirectory } from "./payload/memory-directory.ts";
 import type { PayloadSource } from "./payload/payload.ts";
 import { payloadNames, type ObjectName } from "./payload/payload-names.ts";
 import { volumePlugins } from "./plugins.ts";
+import { isSetUp, markSetUp, removeSetUpMarks } from "./set-up-marks.ts";
 import {
   localPathRoot,
   memoryDirectory,
@@ -169,10 +170,25 @@ export class VolumeManager {
       });
       return;
     }
-    const made = await plugin.mount(request);
-    await applyFsGroup(pod, made, this.#options.logger);
+    const made = await this.#setUp(plugin, request);
     const refreshedAtMs = plugin.refresh ? nowMs : Infinity;
     mounted.set(name, { ...made, refreshedAtMs, metadata });
+  }
+
+  async #setUp(
+    plugin: VolumePlugin,
+    request: VolumeRequest,
+  ): Promise<MountedVolume> {
+    const { config, logger } = this.#options;
+    const { pod, name } = request;
+    const uid = pod.metadata.uid ?? "";
+    const wasSetUp = await isSetUp(config, uid, name);
+    const made = await plugin.mount({ ...request, isSetUp: wasSetUp });
+    if (made.fsGroup === undefined || (wasSetUp && !made.isNew)) return made;
+    // A directory of the node's that other pods have, too, keeps the group of the first of them, as at the reference.
+    if (!this.#isMounted(made.path)) await applyFsGroup(pod, made, logger);
+    await markSetUp(config, uid, name);
+    return made;
   }
 
   /** An object of the pod's volumes has changed: the next mount() brings them up to date. */
@@ -229,6 +245,7 @@ export class VolumeManager {
       if (left !== undefined) throw new Error(`${left} is still mounted`);
     }
     await this.#memory.remove(uid);
+    await removeSetUpMarks(config, uid);
     await removeTree(volumesDirectory(config, uid));
     this.#pods.delete(uid);
     this.#options.objects.release(uid);

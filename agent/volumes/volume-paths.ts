@@ -2,6 +2,7 @@
 //
 //   <root>/pods/<uid>/volumes/kubernetes.io~<type>/<name>
 //   <root>/pods/<uid>/volume-subpaths/<volume>/<container>/<index>
+//   <root>/pods/<uid>/plugins/set-up/<name>         the volume has its owner and rights
 //   <memory>/<uid>/kubernetes.io~<type>/<name>      on a tmpfs; <memory> is <root>/memory unless it is set
 import { join } from "node:path";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -58,4 +59,9 @@ export function localPathRoot({
 
 export function subPathsDirectory(config: Directories, uid: string): string {
   return join(podDirectory(config, uid), "volume-subpaths");
+}
+
+/** The pod's volumes that were set up: see set-up-marks.ts. */
+export function setUpMarksDirectory(config: Directories, uid: string): string {
+  return join(podDirectory(config, uid), "plugins", "set-up");
 }

@@ -27,6 +27,8 @@ export interface VolumeRequest {
   readonly claim?: PersistentVolumeClaim;
   /** The pod asks for its claim read-only. */
   readonly readOnly?: boolean;
+  /** An agent has set it up for this pod before: what is there has the rights that its containers gave it. */
+  readonly isSetUp?: boolean;
 }
 
 /** A failure of another step than setting the volume up, or of a volume that events name otherwise than its pod does. */
@@ -77,6 +79,8 @@ export interface MountedVolume {
   readonly written?: true;
   /** How it is found out what the volume uses; absent: it is not. */
   readonly usage?: UsageSource;
+  /** It was made or mounted by this call, though it may have been set up before. */
+  readonly isNew?: boolean;
   /** What the manager does for the pod's fsGroup; absent: the volume's owner stays, or the type sees to it itself. */
   readonly fsGroup?: "always" | "by-policy";
   /** The group that its administrator gave it: the pod's containers are in it. */

@@ -125,10 +125,14 @@ export class CsiVolumes {
         await this.#calls.stage(prepared, request.pod, () =>
           this.#forget(volume, request.pod),
         );
+      // After a restart of the machine it may be another directory than before.
+      const isNew = !(await isMountPoint(
+        this.#calls.target(volume, request.pod),
+      ));
       await this.#calls.publish(prepared, request.pod, true);
       const expansion = this.#calls.expansion(prepared, request);
       if (expansion) await this.#expansion.atMount(expansion);
-      return this.#mounted(prepared, request.pod);
+      return { ...this.#mounted(prepared, request.pod), isNew };
     });
   }
 

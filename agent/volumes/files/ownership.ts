@@ -63,13 +63,22 @@ async function change(
   const found = await handle.stat();
   const mode = found.mode & 0o7777;
   const isDirectory = found.isDirectory();
+  // Before the directory itself: where it was begun and broken off the root differs still, and OnRootMismatch begins again.
+  if (isDirectory) await changeEntries(path, groupId, level, unchanged);
   await chown(path, sameOwner, groupId)
     .then(() => chmod(path, mode | (isDirectory ? directoryMode : 0o660)))
     .catch((error: unknown) => {
       unchanged.count++;
       unchanged.error ??= error;
     });
-  if (!isDirectory) return;
+}
+
+async function changeEntries(
+  path: string,
+  groupId: number,
+  level: number,
+  unchanged: Unchanged,
+): Promise<void> {
   if (level >= deepestLevel)
     throw new Error(`the volume is deeper than ${deepestLevel} directories`);
   // Not all names at once: there may be millions.

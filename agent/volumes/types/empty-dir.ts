@@ -1,5 +1,6 @@
 // emptyDir: a directory of the pod's; a tmpfs bounded by its own limit, the pod's memory limits and the node's memory; or
 // huge pages of the size that the pod's containers ask for.
+import { lstat } from "node:fs/promises";
 import { parseQuantity, quantityValue } from "../../../api/quantity.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
@@ -29,7 +30,7 @@ export function emptyDirPlugin(
   return {
     field: "emptyDir",
     serves: ["pod"],
-    async mount({ pod, name, source }) {
+    async mount({ pod, name, source, isSetUp = false }) {
       const { medium = "", sizeLimit } = source.emptyDir!;
       const path = emptyDirPath(config, pod.metadata.uid ?? "", name);
       const mounted = {
@@ -41,15 +42,24 @@ export function emptyDirPlugin(
       const mount = mountOf(medium, pod, () =>
         tmpfsSize(pod, sizeLimit, nodeMemoryBytes()),
       );
+      const isThere = mount ? await isMountPoint(path) : await exists(path);
+      if (isSetUp && isThere) return mounted;
       await ensureVolumeDirectory(path, 0o777);
-      if (mount && !(await isMountPoint(path))) {
+      if (mount && !isThere) {
         await mount(path);
         // The root of the new file system has rights of its own.
         await ensureVolumeDirectory(path, 0o777);
       }
-      return mounted;
+      return { ...mounted, isNew: true };
     },
   };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** undefined: on the disk. */
