@@ -71,6 +71,7 @@ export function wireViews(
     rootDirectory: settings.rootDirectory,
     pods,
     volumes: (pod) => volumeStatistics.of(pod),
+    podUsage: (pod) => cgroups.podUsage(pod),
     figures,
     logs: (pod, container) =>
       directoryUsage(join(podLogDirectory(settings, pod), container)),

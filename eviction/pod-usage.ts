@@ -21,6 +21,8 @@ export interface PodUsage {
   /** Files of the agent's that the containers write: the hosts file, the last messages. */
   agentFiles: DiskUsage;
   processes: number;
+  /** Of the whole pod, with what its ended containers left in volumes in memory; absent: that of its containers counts. */
+  memoryBytes?: number;
 }
 
 /** What of a pod lies on the file system that is short. */
@@ -43,7 +45,10 @@ export const noUsage: PodUsage = {
 };
 
 export function podMemory(usage: PodUsage): number {
-  return usage.containers.reduce((sum, c) => sum + c.memoryBytes, 0);
+  return (
+    usage.memoryBytes ??
+    usage.containers.reduce((sum, c) => sum + c.memoryBytes, 0)
+  );
 }
 
 export function containerStorage(

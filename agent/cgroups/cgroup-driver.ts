@@ -17,8 +17,14 @@ export interface CgroupLimits {
 
 /** What the processes in a cgroup and below it use. What can't be read is left out. */
 export interface CgroupUsage {
+  /** Since it was made, also by what has ended in it. */
+  cpuNanoseconds?: number;
+  memoryBytes?: number;
   /** Memory without what the kernel can drop at once. */
   workingSetBytes?: number;
+  rssBytes?: number;
+  pageFaults?: number;
+  majorPageFaults?: number;
   /** undefined: none. */
   memoryLimitBytes?: number;
   processes?: number;

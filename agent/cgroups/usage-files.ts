@@ -19,3 +19,21 @@ export function workingSet(
   const inactive = Number(line?.slice(prefix.length) ?? 0);
   return { workingSetBytes: Math.max(0, usedBytes - inactive) };
 }
+
+/** Numbers of a file of lines of a name and a number, by the names that this program has for them. */
+export function namedAmounts<Name extends string>(
+  text: string,
+  names: Readonly<Record<Name, string>>,
+): Partial<Record<Name, number>> {
+  const found = new Map(
+    text.split("\n").map((line) => {
+      const [name = "", amount] = line.split(" ");
+      return [name, Number(amount)] as const;
+    }),
+  );
+  return Object.fromEntries(
+    Object.entries<string>(names).flatMap(([name, inFile]) =>
+      found.has(inFile) ? [[name, found.get(inFile)]] : [],
+    ),
+  ) as Partial<Record<Name, number>>;
+}

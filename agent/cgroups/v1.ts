@@ -14,7 +14,7 @@ import type {
   CgroupLimits,
   CgroupUsage,
 } from "./cgroup-driver.ts";
-import { readAmount, workingSet } from "./usage-files.ts";
+import { namedAmounts, readAmount, workingSet } from "./usage-files.ts";
 import { isMissing, removeTree } from "./removal.ts";
 
 export class CgroupV1 implements CgroupDriver {
@@ -90,14 +90,22 @@ export class CgroupV1 implements CgroupDriver {
   async usage(path: string): Promise<CgroupUsage> {
     const file = (controller: string, name: string): string =>
       join(this.#mount, controller, path, name);
-    const [used, limit, stat, processes] = await Promise.all([
+    const [cpu, used, limit, stat, processes] = await Promise.all([
+      readAmount(file("cpuacct", "cpuacct.usage")),
       readAmount(file("memory", "memory.usage_in_bytes")),
       readAmount(file("memory", "memory.limit_in_bytes")),
       readFile(file("memory", "memory.stat"), "utf8").catch(() => ""),
       readAmount(file("pids", "pids.current")),
     ]);
     return {
+      ...(cpu === undefined ? {} : { cpuNanoseconds: cpu }),
+      ...(used === undefined ? {} : { memoryBytes: used }),
       ...workingSet(used, stat, "total_inactive_file"),
+      ...namedAmounts(stat, {
+        rssBytes: "total_rss",
+        pageFaults: "total_pgfault",
+        majorPageFaults: "total_pgmajfault",
+      }),
       // Without a limit the kernel reports its largest number of pages.
       ...(limit !== undefined && limit < Number.MAX_SAFE_INTEGER
         ? { memoryLimitBytes: limit }

@@ -8,7 +8,7 @@ import type {
   CgroupUsage,
 } from "./cgroup-driver.ts";
 import { removeTree } from "./removal.ts";
-import { readAmount, workingSet } from "./usage-files.ts";
+import { namedAmounts, readAmount, workingSet } from "./usage-files.ts";
 
 const wanted = ["cpuset", "cpu", "io", "memory", "hugetlb", "pids"];
 
@@ -115,14 +115,25 @@ export class CgroupV2 implements CgroupDriver {
 
   async usage(path: string): Promise<CgroupUsage> {
     const file = (name: string): string => join(this.#mount, path, name);
-    const [used, limit, stat, processes] = await Promise.all([
+    const [cpu, used, limit, stat, processes] = await Promise.all([
+      readFile(file("cpu.stat"), "utf8").catch(() => ""),
       readAmount(file("memory.current")),
       readAmount(file("memory.max")),
       readFile(file("memory.stat"), "utf8").catch(() => ""),
       readAmount(file("pids.current")),
     ]);
+    const { microseconds } = namedAmounts(cpu, { microseconds: "usage_usec" });
     return {
+      ...(microseconds === undefined
+        ? {}
+        : { cpuNanoseconds: microseconds * 1000 }),
+      ...(used === undefined ? {} : { memoryBytes: used }),
       ...workingSet(used, stat, "inactive_file"),
+      ...namedAmounts(stat, {
+        rssBytes: "anon",
+        pageFaults: "pgfault",
+        majorPageFaults: "pgmajfault",
+      }),
       ...(limit === undefined ? {} : { memoryLimitBytes: limit }),
       ...(processes === undefined ? {} : { processes }),
     };

@@ -1,4 +1,4 @@
-// What pods use, for eviction: memory and writable layers from the runtime, processes from the pod's cgroup, logs, emptyDir
+// What pods use, for eviction: memory and processes from the pod's cgroup, writable layers from the runtime, logs, emptyDir
 // volumes and the agent's files that containers write by reading their directories. Only asked for while the node is short
 // or a pod has limits of its own.
 import { lstat } from "node:fs/promises";
@@ -52,9 +52,13 @@ export async function podUsage(
         const mounts = await propagatedMounts(pod, name, path);
         emptyDirs.set(name, await directoryUsage(path, mounts));
       }
-    const { processes = 0 } = await cgroups.podUsage(pod);
+    const { processes = 0, workingSetBytes: memoryBytes } =
+      await cgroups.podUsage(pod);
     const agentFiles = disk ? await agentFilesUsage(config, uid) : nothing;
-    usage.set(uid, { containers, emptyDirs, agentFiles, processes });
+    usage.set(uid, {
+      ...{ containers, emptyDirs, agentFiles, processes },
+      ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    });
   }
   return usage;
 }

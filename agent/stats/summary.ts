@@ -8,8 +8,10 @@ import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerStats, FilesystemUsage } from "../../cri/usage.ts";
 import { within } from "../../cri/deadline.ts";
 import type { DiskUsage } from "../../eviction/pod-usage.ts";
+import type { CgroupUsage } from "../cgroups/cgroup-driver.ts";
 import { containerNameLabel, podUidLabel } from "../pods/shape/labels.ts";
-import { latestInstances } from "./container-instances.ts";
+import { runningInstances } from "./container-instances.ts";
+import { podTotal, type CpuStats, type MemoryStats } from "./pod-total.ts";
 import { agentFilesUsage } from "./pod-usage.ts";
 import {
   cgroupSwap,
@@ -37,6 +39,8 @@ interface SummaryOptions {
   pods: () => readonly Pod[];
   /** VolumeStats of a pod. */
   volumes: (pod: Pod) => Promise<readonly VolumeStats[]>;
+  /** Of the pod's cgroup. */
+  podUsage: (pod: Pod) => Promise<CgroupUsage>;
   /** Of cgroups and networks: of the machine, the pods, their sandboxes and containers. */
   figures: () => Promise<readonly ContainerFigures[]>;
   /** Of a container's logs. */
@@ -44,22 +48,6 @@ interface SummaryOptions {
   startedAtMs: number;
   system: Pick<SystemContainersOptions, "mount" | "cgroups">;
   clock: Clock;
-}
-
-interface CpuStats {
-  time: string;
-  usageNanoCores?: number;
-  usageCoreNanoSeconds?: number;
-}
-
-interface MemoryStats {
-  time: string;
-  availableBytes?: number;
-  usageBytes?: number;
-  workingSetBytes?: number;
-  rssBytes?: number;
-  pageFaults?: number;
-  majorPageFaults?: number;
 }
 
 /** What the descriptions of all pods share. */
@@ -101,12 +89,16 @@ export class StatsSummary {
     const byPod = new Map<string, ContainerStats[]>();
     for (const stats of all) {
       const uid = stats.labels[podUidLabel];
-      if (uid === undefined) continue;
+      // A pod of which nothing runs is not in it.
+      if (uid === undefined || stats.timestampMs === 0) continue;
       const list = byPod.get(uid);
       if (list) list.push(stats);
       else byPod.set(uid, [stats]);
     }
-    const known = new Set(all.map(({ id }) => id));
+    const known = new Set([
+      ...all.map(({ id }) => id),
+      ...[...byPod.keys()].map(podKey),
+    ]);
     for (const id of this.#samples.keys())
       if (id !== "" && !id.startsWith("system:") && !known.has(id))
         this.#samples.delete(id);
@@ -202,16 +194,17 @@ export class StatsSummary {
             }),
       };
     };
-    const latest = latestInstances(all, this.#options.clock.now());
+    const latest = runningInstances(all);
     const containers = await Promise.all(latest.map(describe));
     const at = time(Math.max(...latest.map(({ timestampMs }) => timestampMs)));
-    const sum = (values: readonly (number | undefined)[]): number =>
-      values.reduce<number>((total, value) => total + (value ?? 0), 0);
-    const { uid } = pod.metadata;
+    const { uid = "" } = pod.metadata;
     const whole = figures.find((each) => each.container === "" && !each.image);
-    const workingSetBytes = sum(
-      containers.map((container) => container.memory.workingSetBytes),
-    );
+    const usage = await this.#options.podUsage(pod);
+    const { cpuNanoseconds } = usage;
+    const rate =
+      cpuNanoseconds === undefined
+        ? undefined
+        : this.#rate(podKey(uid), cpuNanoseconds, this.#options.clock.now());
     const details = onlyCpuAndMemory
       ? {}
       : await this.#details(pod, containers, figures, { at, rootFs });
@@ -219,28 +212,7 @@ export class StatsSummary {
       podRef: { name: podName, namespace, uid },
       startTime: pod.status?.startTime ?? null,
       containers,
-      cpu: {
-        time: at,
-        usageNanoCores: sum(containers.map(({ cpu }) => cpu.usageNanoCores)),
-        usageCoreNanoSeconds: sum(
-          containers.map(({ cpu }) => cpu.usageCoreNanoSeconds),
-        ),
-      },
-      memory: {
-        time: at,
-        ...available(whole, workingSetBytes),
-        usageBytes: sum(
-          containers.map((container) => container.memory.usageBytes),
-        ),
-        workingSetBytes,
-        rssBytes: sum(containers.map((container) => container.memory.rssBytes)),
-        pageFaults: sum(
-          containers.map((container) => container.memory.pageFaults),
-        ),
-        majorPageFaults: sum(
-          containers.map((container) => container.memory.majorPageFaults),
-        ),
-      },
+      ...podTotal(containers, usage, rate, at),
       swap: cgroupSwap(swap, whole, at),
       ...details,
     };
@@ -381,16 +353,8 @@ function memory(stats: ContainerStats, limited: boolean): MemoryStats {
   return result;
 }
 
-/** Of a pod whose cgroup has a limit of memory. */
-function available(
-  whole: ContainerFigures | undefined,
-  workingSetBytes: number,
-): Pick<MemoryStats, "availableBytes"> {
-  const limit = whole?.specMemoryBytes ?? 0;
-  return limit === 0
-    ? {}
-    : { availableBytes: Math.max(0, limit - workingSetBytes) };
-}
+/** As the samples of a pod are called. */
+const podKey = (uid: string): string => `pod:${uid}`;
 
 function time(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

@@ -1,5 +1,5 @@
-// A restarted container is shown once, by what runs; one that has ended uses nothing, now and not in 1970.
-import { latestInstances } from "../../../../agent/stats/container-instances.ts";
+// A restarted container is shown once, by what runs; one that has ended is not shown.
+import { runningInstances } from "../../../../agent/stats/container-instances.ts";
 import type { ContainerStats } from "../../../../cri/usage.ts";
 
 const nowMs = 1_700_000_000_000;
@@ -22,7 +22,7 @@ test.each([
     stats("a", "before", 0),
     stats("a", "running", nowMs - 1000, 7),
   ];
-  const shown = latestInstances([found[first]!, found[second]!], nowMs);
+  const shown = runningInstances([found[first]!, found[second]!]);
   expect(shown).toHaveLength(1);
   expect(shown[0]).toMatchObject({
     id: "running",
@@ -31,15 +31,11 @@ test.each([
   });
 });
 
-test("a container that has only ended uses nothing, at this time", () => {
-  const shown = latestInstances(
-    [stats("a", "1", 0), stats("a", "2", 0), stats("b", "3", 5, 1)],
-    nowMs,
-  );
-  expect(shown.map(({ id }) => id)).toEqual(["2", "3"]);
-  expect(shown[0]).toMatchObject({
-    timestampMs: nowMs,
-    cpuUsageNanoseconds: 0,
-    memoryWorkingSetBytes: 0,
-  });
+test("a container that has only ended is not shown", () => {
+  const shown = runningInstances([
+    stats("a", "1", 0),
+    stats("a", "2", 0),
+    stats("b", "3", 5, 1),
+  ]);
+  expect(shown.map(({ id }) => id)).toEqual(["3"]);
 });

@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { resolveAgentConfig } from "../../../../agent/config/agent-config.ts";
 import { podUsage } from "../../../../agent/stats/pod-usage.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
-import type { PodUsage } from "../../../../eviction/pod-usage.ts";
+import { podMemory, type PodUsage } from "../../../../eviction/pod-usage.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 import { testPod } from "../runtime-objects.ts";
 
@@ -52,3 +52,23 @@ test.each(["etc-hosts", "containers/app/1-0"])(
     );
   },
 );
+
+test.each([
+  [{ workingSetBytes: 900 }, 900],
+  [{}, 30],
+])("of the pod's cgroup %j its memory is %d", async (ofCgroup, expected) => {
+  const container = {
+    ...{ id: "c", name: "app", timestampMs: 0, memoryWorkingSetBytes: 30 },
+    labels: { "io.kubernetes.pod.uid": "u" },
+  };
+  const found = await podUsage(
+    {
+      runtime: { containerStats: () => Promise.resolve([container]) },
+      cgroups: { podUsage: () => Promise.resolve(ofCgroup) },
+      config: resolveAgentConfig({ nodeName: "n", rootDirectory: "/nowhere" }),
+    },
+    [pod],
+    false,
+  );
+  expect(podMemory(found.get("u")!)).toBe(expected);
+});

@@ -12,6 +12,7 @@ import {
   processCount,
   usageOn,
 } from "../../../../agent/stats/summary-parts.ts";
+import type { CgroupUsage } from "../../../../agent/cgroups/cgroup-driver.ts";
 import { StatsSummary } from "../../../../agent/stats/summary.ts";
 import type { Runtime } from "../../../../cri/runtime.ts";
 import type { ImageFilesystem } from "../../../../cri/usage.ts";
@@ -119,6 +120,14 @@ describe("a whole summary", () => {
     },
     writableLayer: { mountpoint: "/", usedBytes: 3, inodesUsed: 1 },
   });
+  /** As containerd goes on listing it. */
+  const ended = (name: string, uid: string) => ({
+    ...{ id: `${uid}/${name}`, name, timestampMs: 0 },
+    labels: {
+      "io.kubernetes.pod.uid": uid,
+      "io.kubernetes.container.name": name,
+    },
+  });
   let root = "";
   let hostsBytes = 0;
   let messageBytes = 0;
@@ -146,6 +155,8 @@ describe("a whole summary", () => {
     messageBytes = bytes("containers/c", "containers/c/0");
   });
   const asked = { figures: 0 };
+  const clock = new FakeClock();
+  const usage: CgroupUsage = { memoryLimitBytes: 1000 };
   let imageFs: ImageFilesystem = {
     mountpoint: "/",
     usedBytes: 5,
@@ -153,15 +164,22 @@ describe("a whole summary", () => {
   };
   const summary = new StatsSummary({
     runtime: {
-      containerStats: () => Promise.resolve([stats("c"), stats("d")]),
+      containerStats: () =>
+        Promise.resolve([
+          stats("c"),
+          stats("d"),
+          ended("i", "u"),
+          ended("c", "x"),
+        ]),
       imageFsInfo: () => Promise.resolve([imageFs]),
     } as unknown as Runtime,
     nodeName: "n",
     get rootDirectory() {
       return root;
     },
-    pods: () => [pod],
+    pods: () => [pod, { ...pod, metadata: { ...pod.metadata, uid: "x" } }],
     volumes: () => Promise.resolve([]),
+    podUsage: () => Promise.resolve({ ...usage }),
     figures: () => {
       asked.figures++;
       return Promise.resolve([
@@ -176,7 +194,7 @@ describe("a whole summary", () => {
       mount: "/nowhere",
       cgroups: { kubelet: "/x", runtime: "", misc: "", pods: "" },
     },
-    clock: new FakeClock(),
+    clock,
   });
 
   test("in full", async () => {
@@ -260,5 +278,20 @@ describe("a whole summary", () => {
     expect(node).not.toHaveProperty("fs");
     expect(pods[0]).toHaveProperty("swap");
     expect(asked.figures - before).toBeLessThanOrEqual(1);
+  });
+
+  test("a pod's processor and memory are those of its cgroup, where there is one", async () => {
+    Object.assign(usage, { cpuNanoseconds: 5e9, workingSetBytes: 700 });
+    await summary.summary(true);
+    clock.advance(2000);
+    usage.cpuNanoseconds = 6e9;
+    const { pods } = (await summary.summary(true)) as { pods: object[] };
+    // Its containers have used nothing.
+    expect(pods).toMatchObject([
+      {
+        cpu: { usageCoreNanoSeconds: 6e9, usageNanoCores: 5e8 },
+        memory: { workingSetBytes: 700, availableBytes: 300 },
+      },
+    ]);
   });
 });
