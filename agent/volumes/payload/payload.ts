@@ -52,7 +52,9 @@ export function addKeys(
     if (bytes) files.set(item.path, { data: bytes, mode: item.mode ?? mode });
     else if (!optional)
       throw new Error(
-        `${kind} references non-existent ${kind === "secret" ? "secret" : "config"} key: ${item.key}`,
+        kind === "secret"
+          ? `references non-existent secret key: ${item.key}`
+          : `configmap references non-existent config key: ${item.key}`,
       );
   }
 }

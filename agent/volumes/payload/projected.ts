@@ -16,8 +16,12 @@ export function projectedType(
     async files(pod, source, from) {
       const { sources = [], defaultMode = defaultFileMode } = source.projected!;
       const files: Files = new Map();
+      const failures = new Set<string>();
       for (const projection of sources)
-        await addProjection(files, pod, projection, from, defaultMode);
+        await addProjection(files, pod, projection, from, defaultMode).catch(
+          (error: Error) => failures.add(error.message),
+        );
+      if (failures.size > 0) throw new Error(together([...failures]));
       return files;
     },
     unmount(uid) {
@@ -25,6 +29,11 @@ export function projectedType(
       return Promise.resolve();
     },
   };
+}
+
+/** All that is amiss at once, as the reference says it. */
+function together(failures: readonly string[]): string {
+  return failures.length === 1 ? failures[0]! : `[${failures.join(", ")}]`;
 }
 
 async function addProjection(
@@ -57,7 +66,7 @@ async function addProjection(
       data: Buffer.from(
         await source.serviceAccountToken(pod, audience, expirationSeconds),
       ),
-      ...tokenAccess(pod, mode),
+      ...readerAccess(pod, mode),
     });
   } else if (projection.clusterTrustBundle) {
     if (!source.trustAnchors)
@@ -66,12 +75,12 @@ async function addProjection(
       );
     const { path } = projection.clusterTrustBundle;
     const data = await source.trustAnchors(projection.clusterTrustBundle);
-    files.set(path, { data, mode });
+    files.set(path, { data, ...readerAccess(pod, mode) });
   }
 }
 
-/** A token is its reader's alone: the one user all containers run as owns it, or the group's bits are added later. */
-function tokenAccess(
+/** Tokens and certificates are their reader's alone: the one user all containers run as owns it, or the group's bits are added later. */
+function readerAccess(
   { spec }: Pod,
   mode: number,
 ): { mode: number; userId?: number } {

@@ -159,12 +159,47 @@ test("contents of every kind", async () => {
   ).toEqual({ token: "token:644", "ca.crt": "v:644", namespace: "ns:644" });
 });
 
-test.each<[Omit<Volume, "name">, string]>([
+test("certificates are as private as tokens", async () => {
+  const from: PayloadSource = {
+    ...source,
+    trustAnchors: () => Promise.resolve(Buffer.from("ca")),
+  };
+  const volume = {
+    projected: {
+      sources: [{ clusterTrustBundle: { name: "b", path: "ca.crt" } }],
+    },
+  };
+  const made = await projectedType(() => undefined).files(
+    testPod({ securityContext: { runAsUser: 7 } }),
+    volume,
+    from,
+  );
+  expect(made.get("ca.crt")).toMatchObject({ mode: 0o600, userId: 7 });
+});
+
+test.each<[Omit<Volume, "name">, string | RegExp]>([
   [{ configMap: { name: "none" } }, 'configmap "none" not found'],
   [{ secret: { secretName: "none" } }, 'secret "none" not found'],
   [
     { configMap: { name: "cm", items: [{ key: "x", path: "x" }] } },
     "configmap references non-existent config key: x",
+  ],
+  [
+    { secret: { secretName: "s", items: [{ key: "x", path: "x" }] } },
+    /^references non-existent secret key: x$/,
+  ],
+  [
+    {
+      projected: {
+        sources: [
+          { secret: { name: "none" } },
+          { configMap: { name: "cm" } },
+          { configMap: { name: "none" } },
+          { secret: { name: "none" } },
+        ],
+      },
+    },
+    /^\[secret "none" not found, configmap "none" not found\]$/,
   ],
   [
     {
