@@ -8,7 +8,9 @@ import {
   quantityMilliValue,
   quantityValue,
 } from "../../api/quantity.ts";
+import { keptBack } from "../../eviction/thresholds.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { StartRefusal } from "../config/start-refusal.ts";
 import { isGateOn } from "../config/feature-gates.ts";
 import type { PodEvents } from "../events/pod-events.ts";
 import type { MachineCapacity } from "./machine.ts";
@@ -38,11 +40,12 @@ export class NodeAllocatable {
     this.#options = options;
   }
 
-  /** @throws Error when a cgroup of the system or of the daemons can't be held to its share: the start fails. */
+  /** @throws Error when more is reserved than there is, or a cgroup of the system or of the daemons can't be held to its share: the start fails. */
   async start(): Promise<void> {
     const { config, capacity } = this.#options;
-    if (!config.cgroupsPerQos) return;
     const found = await capacity();
+    checkReservations(found, config);
+    if (!config.cgroupsPerQos) return;
     const enforced = new Set(config.enforceNodeAllocatable);
     await this.#limitPods(
       podsLimits(found, enforced.has("pods") ? reservedLists(config) : []),
@@ -114,6 +117,48 @@ export class NodeAllocatable {
       `Updated limits on ${name} reserved cgroup ${path}`,
     );
   }
+}
+
+/** The node would have nothing to give: a slip in a size, which the reference refuses, too. */
+function checkReservations(
+  capacity: MachineCapacity,
+  config: AgentConfig,
+): void {
+  const value = (text: string): number => quantityValue(parseQuantity(text));
+  const millis = (text: string): number =>
+    quantityMilliValue(parseQuantity(text)) / 1000;
+  const kept = (signal: "memory.available" | "nodefs.available", of: number) =>
+    keptBack(config.evictionHard, signal, of);
+  const { cpus, memoryBytes, storageBytes } = capacity;
+  const all = [
+    { name: "cpu", has: cpus, amount: millis, kept: 0 },
+    {
+      ...{ name: "memory", has: memoryBytes, amount: value },
+      kept: kept("memory.available", memoryBytes),
+    },
+    ...(config.localStorageCapacityIsolation
+      ? [
+          {
+            ...{ name: "ephemeral-storage", has: storageBytes, amount: value },
+            kept: kept("nodefs.available", storageBytes),
+          },
+        ]
+      : []),
+  ];
+  const problems = all.flatMap(({ name, has, amount, kept }) => {
+    const reserved = reservedLists(config)
+      .flatMap((list) => list[name] ?? [])
+      .reduce((sum, text) => sum + amount(text), kept);
+    return reserved <= has
+      ? []
+      : [
+          `Resource "${name}" has a reservation of ${reserved} but capacity of ${has}. Expected capacity >= reservation.`,
+        ];
+  });
+  if (problems.length > 0)
+    throw new StartRefusal(
+      `invalid Node Allocatable configuration. ${problems.join(" ")}`,
+    );
 }
 
 function reservedLists(config: AgentConfig): readonly Reserved[] {

@@ -117,6 +117,8 @@ test("the pods' cgroup gets the limits, and its use is read back", async () => {
   );
   expect(await read("pods/memory.max")).toBe(String(7 * gibibyte));
   expect(await usage()).toEqual({
+    memoryBytes: 2 * gibibyte,
+    rssBytes: 1,
     workingSetBytes: gibibyte,
     memoryLimitBytes: 7 * gibibyte,
     processes: 7,
@@ -124,6 +126,19 @@ test("the pods' cgroup gets the limits, and its use is read back", async () => {
   expect(events).toEqual([
     "Normal NodeAllocatableEnforced: Updated Node Allocatable limit across pods",
   ]);
+});
+
+test("more than there is can't be reserved", async () => {
+  await expect(
+    start({
+      systemReserved: { memory: "8Gi", cpu: "3" },
+      kubeReserved: { cpu: "1500m" },
+      evictionHard: { "memory.available": "1Gi" },
+    }),
+  ).rejects.toThrow(
+    'invalid Node Allocatable configuration. Resource "cpu" has a reservation of 4.5 but capacity of 4. Expected capacity >= reservation. Resource "memory" has a reservation of 9663676416 but capacity of 8589934592. Expected capacity >= reservation.',
+  );
+  await start({ systemReserved: { memory: "8Gi" }, evictionHard: {} });
 });
 
 test("without pods in the list they have the whole capacity", async () => {
