@@ -54,15 +54,19 @@ export async function mountsOf(
         );
       });
     const hostPath = subPath
-      ? await mountSubPath(volume.path, subPath, target, volume.readOnly).catch(
-          (error: unknown) => {
-            // Why is not for who made the links in the volume: the node's other files would show through it.
-            throw new Error(
-              `failed to prepare subPath for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`,
-              { cause: error },
-            );
-          },
-        )
+      ? await mountSubPath(
+          volume.path,
+          subPath,
+          target,
+          // In one that the agent writes an absent file, as of an optional configMap, is a directory, as at the reference.
+          volume.readOnly && !volume.written,
+        ).catch((error: unknown) => {
+          // Why is not for who made the links in the volume: the node's other files would show through it.
+          throw new Error(
+            `failed to prepare subPath for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`,
+            { cause: error },
+          );
+        })
       : volume.path;
     const made: Mount = {
       containerPath: mount.mountPath.startsWith("/")

@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { mountsOf } from "../../../../agent/volumes/container-mounts.ts";
 import { writePayload } from "../../../../agent/volumes/files/atomic-writer.ts";
+import { unmount } from "../../../../agent/volumes/files/mounts.ts";
 import type { MountedVolume } from "../../../../agent/volumes/volume-plugin.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 
@@ -90,4 +91,30 @@ test("places for mounts below are made as what is mounted there", async () => {
   expect(await fs.readFile(path.join(content, "key"), "utf8")).toBe("1");
   expect(await fs.readdir(path.join(content, "..data"))).toEqual(["key"]);
   expect(await fs.readdir(data)).toEqual([]);
+});
+
+test("an absent key as a sub-path is an empty directory, as at the reference", async () => {
+  const content = directories();
+  await writePayload(content, files({ key: "1" }));
+  const [mount] = await mountsOf(
+    {
+      ...{ name: "c", image: "x" },
+      volumeMounts: [
+        { name: "content", mountPath: "/etc/app.conf", subPath: "absent" },
+      ],
+    },
+    new Map([["content", { path: content, readOnly: true, written: true }]]),
+    directories(),
+    () => undefined,
+    false,
+  );
+  try {
+    expect(await fs.readdir(mount!.hostPath)).toEqual([]);
+    expect(mount!.readonly).toBe(true);
+    // It stays when the content changes: a container has it.
+    await writePayload(content, files({ key: "2" }));
+    expect(await visible(content)).toEqual(["absent", "key"]);
+  } finally {
+    await unmount(mount!.hostPath);
+  }
 });
