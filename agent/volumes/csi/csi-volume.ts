@@ -65,7 +65,8 @@ function persistent(
     name: metadata.name,
     ephemeral: false,
     block: spec.volumeMode === "Block",
-    readOnly: readOnly || csi.readOnly === true,
+    // The source's own readOnly is for its attachment alone.
+    readOnly,
     fsType: csi.fsType ?? "",
     attributes: csi.volumeAttributes ?? {},
     mountOptions: spec.mountOptions ?? [],

@@ -162,6 +162,18 @@ test("a claim that is mounted read-only keeps its group", async () => {
   expect(fs.statSync(await node.pathIn(pod)).gid).toBe(0);
 });
 
+test("readOnly of the volume itself is for its attachment, and mounts it as ever", async () => {
+  await node.object({ attachRequired: false, fsGroupPolicy: "File" });
+  await node.registered();
+  await node.bound("vol", {
+    csi: { driver: driverName, volumeHandle: "vol", readOnly: true },
+  });
+  const pod = podWith("a", "vol", { securityContext: { fsGroup: group } });
+  await node.agent.volumes.mount(pod);
+  expect(requestsOf("publish")[0]).toMatchObject({ readonly: false });
+  expect(fs.statSync(await node.pathIn(pod)).gid).toBe(group);
+});
+
 test("a driver with VOLUME_MOUNT_GROUP gets the group and sees to it itself", async () => {
   await node.object({ attachRequired: false, fsGroupPolicy: "File" });
   await node.registered({
