@@ -92,7 +92,7 @@ async function exec(
     if (error instanceof RuntimeError && error.code === "timeout")
       return {
         verdict: "failure",
-        output: `command "${command.join(" ")}" timed out`,
+        output: `command ${JSON.stringify(command.join(" "))} timed out`,
       };
     throw error;
   }

@@ -10,8 +10,11 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from "../../../client/resources.ts";
+import { podContainers } from "../../pods/shape/pod-shape.ts";
 import {
   servedBy,
+  VolumeFailure,
+  VolumePending,
   type MountedVolume,
   type VolumePlugin,
   type VolumeRequest,
@@ -62,7 +65,13 @@ export function claimPlugins(
     async mount(request): Promise<MountedVolume> {
       const wanted = claimOf(request);
       const found = await resolve(request, wanted);
-      const mounted = await found.plugin.mount(found.request);
+      checkMode(found.request);
+      const { name } = found.request.persistentVolume!.metadata;
+      const mounted = await found.plugin
+        .mount(found.request)
+        .catch((error: unknown) => {
+          throw namedFor(name, error);
+        });
       if (found.plugin.refresh) remember(request);
       return {
         ...mounted,
@@ -91,6 +100,28 @@ export function claimPlugins(
       readOnly: false,
     })),
   ];
+}
+
+/** A failure names the persistent volume, as at the reference. */
+function namedFor(volume: string, error: unknown): unknown {
+  if (error instanceof VolumeFailure || error instanceof VolumePending)
+    return error;
+  return new VolumeFailure(
+    "MountVolume.SetUp",
+    volume,
+    error instanceof Error ? error.message : String(error),
+  );
+}
+
+/** Its containers must want of it what it is: files, or a device. */
+function checkMode({ pod, name, persistentVolume }: VolumeRequest): void {
+  const mode = persistentVolume?.spec?.volumeMode ?? "Filesystem";
+  const other = mode === "Block" ? "volumeMounts" : "volumeDevices";
+  for (const { container } of podContainers(pod))
+    if (container[other]?.some((wanted) => wanted.name === name))
+      throw new Error(
+        `volume ${name} has volumeMode ${mode}, but is specified in ${other}`,
+      );
 }
 
 const groupAnnotation = "pv.beta.kubernetes.io/gid";

@@ -10,7 +10,7 @@ import { mountDevice } from "../files/devices.ts";
 import { mountPoints, mountsBelow, unmount } from "../files/mounts.ts";
 import { ensureAnswer } from "../files/remote-usage.ts";
 import { bindVolume } from "../files/volume-directory.ts";
-import type { VolumePlugin } from "../volume-plugin.ts";
+import { VolumeFailure, type VolumePlugin } from "../volume-plugin.ts";
 import type { LocalPathDirectories } from "../local-path/local-path-directories.ts";
 import { pluginDirectory, podsDirectory, volumePath } from "../volume-paths.ts";
 
@@ -29,7 +29,7 @@ export function localPlugin(
   return {
     field: "local",
     serves: ["persistent"],
-    async mount({ pod, source, persistentVolume }) {
+    async mount({ pod, name, source, persistentVolume }) {
       const { path, fsType } = source.local!;
       if (builtIn.owns(path))
         await builtIn.make(
@@ -37,7 +37,14 @@ export function localPlugin(
           persistentVolume?.metadata.annotations?.[ephemeralAnnotation],
         );
       else await ensureAnswer(path);
-      const found = await stat(path);
+      const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+        throw new VolumeFailure(
+          "MountVolume.NewMounter initialization",
+          persistentVolume?.metadata.name ?? name,
+          `path "${path}" does not exist`,
+        );
+      });
       const isDevice = found.isBlockDevice();
       if (persistentVolume?.spec?.volumeMode === "Block") {
         if (!isDevice) throw new Error(`${path} is not a block device`);

@@ -232,7 +232,42 @@ test("a hostPath volume of a claim is made, a local one must be there", async ()
     manager({
       client: clientWith({ local: { path: path.join(root, "none") } }),
     }).mount(podOf(claim)),
-  ).rejects.toThrow(/ENOENT/);
+  ).rejects.toThrow(
+    `MountVolume.NewMounter initialization failed for volume "pv" : path "${path.join(root, "none")}" does not exist`,
+  );
+});
+
+test.each([
+  ["Block", "volumeMounts"],
+  ["Filesystem", "volumeDevices"],
+] as const)("a claim of mode %s is refused in %s", async (mode, wanted) => {
+  const client = clientWith({
+    hostPath: { path: directories() },
+    volumeMode: mode,
+  });
+  const pod = testPod({
+    volumes: [claim],
+    containers: [
+      {
+        ...{ name: "c", image: "i" },
+        [wanted]: [{ name: "v", mountPath: "/v", devicePath: "/dev/v" }],
+      },
+    ],
+  });
+  await expect(manager({ client }).mount(pod)).rejects.toThrow(
+    `volume v has volumeMode ${mode}, but is specified in ${wanted}`,
+  );
+});
+
+test("a failure names the claim's volume", async () => {
+  const failing = recording([], {
+    mount: () => Promise.reject(new Error("no")),
+  });
+  const client = clientWith({ nfs: { server: "s", path: "/" } });
+  const plugins = claimPlugins(client, [failing]);
+  await expect(
+    manager({ client, plugins }).mount(podOf(claim)),
+  ).rejects.toThrow('MountVolume.SetUp failed for volume "pv" : no');
 });
 
 test.each<[string, Client | undefined, RegExp]>([
