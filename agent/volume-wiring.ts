@@ -85,6 +85,8 @@ export function wireVolumes(
     forgetTokens: (uid) => tokens.forget(uid),
     onStale: (pod, message) =>
       events.pod(pod, "Warning", "FailedMount", message),
+    onShared: (pod, message) =>
+      events.pod(pod, "Warning", "AlreadyMountedVolume", message),
     csi: csi.plugin,
   });
   return { volumes, csi };

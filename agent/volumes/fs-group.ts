@@ -1,4 +1,5 @@
 // The pod's fsGroup as owner of a volume's files.
+import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Pod } from "../../api/types/core-v1.ts";
 import { setGroup } from "./files/ownership.ts";
@@ -23,4 +24,18 @@ export async function applyFsGroup(
       { err: error, pod: metadata.name, namespace: metadata.namespace, count },
       "files of a volume keep their group or mode",
     );
+}
+
+/** Of a volume that other pods have, too, and whose group stays theirs; undefined: it is the pod's own. */
+export async function otherGroup(
+  { spec }: Pod,
+  name: string,
+  { path, readOnly }: MountedVolume,
+): Promise<string | undefined> {
+  const group = spec.securityContext?.fsGroup;
+  if (group === undefined || readOnly) return undefined;
+  const { gid } = await stat(path);
+  return gid === group
+    ? undefined
+    : `The requested fsGroup is ${group}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`;
 }

@@ -15,7 +15,7 @@ import { devicesOf, mountsOf, type MountedImages } from "./container-mounts.ts";
 import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { removeTree } from "./files/remove-tree.ts";
-import { applyFsGroup } from "./fs-group.ts";
+import { applyFsGroup, otherGroup } from "./fs-group.ts";
 import { LocalPathDirectories } from "./local-path/local-path-directories.ts";
 import { MemoryDirectory } from "./payload/memory-directory.ts";
 import type { PayloadSource } from "./payload/payload.ts";
@@ -54,6 +54,8 @@ interface VolumeManagerOptions {
   forgetTokens: (uid: string) => void;
   /** A mounted volume could not be brought up to date. */
   onStale?: (pod: Pod, message: string) => void;
+  /** A directory of the node's belongs to the group of another pod. */
+  onShared?: (pod: Pod, message: string) => void;
   clock: Clock;
   logger: Logger;
   metrics?: Pick<VolumeMetrics, "observe" | "forget"> | undefined;
@@ -186,7 +188,10 @@ export class VolumeManager {
     const made = await plugin.mount({ ...request, isSetUp: wasSetUp });
     if (made.fsGroup === undefined || (wasSetUp && !made.isNew)) return made;
     // A directory of the node's that other pods have, too, keeps the group of the first of them, as at the reference.
-    if (!this.#isMounted(made.path)) await applyFsGroup(pod, made, logger);
+    if (this.#isMounted(made.path)) {
+      const other = await otherGroup(pod, name, made);
+      if (other !== undefined) this.#options.onShared?.(pod, other);
+    } else await applyFsGroup(pod, made, logger);
     await markSetUp(config, uid, name);
     return made;
   }

@@ -35,6 +35,8 @@ const directoryPlugin = (mounted: MountedVolume): VolumePlugin => ({
 });
 const nfs = { name: "v", nfs: { server: "s", path: "/" } };
 
+const shared: string[] = [];
+
 function agent(
   rootDirectory: string,
   ...plugins: readonly VolumePlugin[]
@@ -54,6 +56,7 @@ function agent(
     },
     objects: { hold: () => undefined, release: () => undefined },
     forgetTokens: () => undefined,
+    onShared: (_pod, message) => void shared.push(message),
     plugins: [emptyDirPlugin(config, () => 1 << 20), ...plugins],
   });
 }
@@ -134,6 +137,9 @@ test("a volume that is asked for read-only, or that another pod has, keeps its g
   });
   await volumes.mount({ ...other, metadata: { name: "o", uid: "other" } });
   expect(groupOf()).toBe(group);
+  expect(shared).toEqual([
+    "The requested fsGroup is 4243, but the volume v has GID 4242. The volume may not be shareable.",
+  ]);
 });
 
 test("the root is changed last: what was broken off is begun again", async () => {
