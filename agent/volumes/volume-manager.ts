@@ -188,7 +188,7 @@ export class VolumeManager {
     const made = await plugin.mount({ ...request, isSetUp: wasSetUp });
     if (made.fsGroup === undefined || (wasSetUp && !made.isNew)) return made;
     // A directory of the node's that other pods have, too, keeps the group of the first of them, as at the reference.
-    if (this.#isMounted(made.path)) {
+    if (this.#isMounted(made.origin ?? made.path)) {
       const other = await otherGroup(pod, name, made);
       if (other !== undefined) this.#options.onShared?.(pod, other);
     } else await applyFsGroup(pod, made, logger);
@@ -270,7 +270,7 @@ export class VolumeManager {
   #isMounted(path: string): boolean {
     for (const volumes of this.#pods.values())
       for (const volume of volumes.values())
-        if (volume.path === path) return true;
+        if ((volume.origin ?? volume.path) === path) return true;
     return false;
   }
 

@@ -70,6 +70,8 @@ type UsageSource =
 export interface MountedVolume {
   /** On the host. */
   readonly path: string;
+  /** The directory of the node's that is bound at `path`, and that pods may share. */
+  readonly origin?: string;
   readonly readOnly: boolean;
   /** A block device of a volumeMode Block: containers get it as a device, not as a mount. */
   readonly device?: true;

@@ -77,9 +77,14 @@ export async function bindDescriptor(
   );
 }
 
-/** Binds a directory of the agent's own. */
-export async function bindMount(source: string, target: string): Promise<void> {
-  await run("mount", ["--bind", source, target]);
+/** Binds a directory. `options`: of this mount alone, e.g. noexec. */
+export async function bindMount(
+  source: string,
+  target: string,
+  options: readonly string[] = [],
+): Promise<void> {
+  const given = ["bind", ...options].join(",");
+  await run("mount", ["-o", given, "--", source, target]);
 }
 
 export async function unmount(target: string): Promise<void> {

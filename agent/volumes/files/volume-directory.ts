@@ -23,8 +23,12 @@ export async function ensureVolumeDirectory(
 }
 
 /** Binds what is mounted for the node at a pod's own directory. Idempotent. */
-export async function bindVolume(source: string, path: string): Promise<void> {
+export async function bindVolume(
+  source: string,
+  path: string,
+  options: readonly string[] = [],
+): Promise<void> {
   if (await isMountPoint(path)) return;
   await ensureVolumeDirectory(path, 0o750);
-  await bindMount(source, path);
+  await bindMount(source, path, options);
 }

@@ -50,18 +50,22 @@ export function localPlugin(
         if (!isDevice) throw new Error(`${path} is not a block device`);
         return { path: await realpath(path), device: true, readOnly: false };
       }
+      const options = persistentVolume?.spec?.mountOptions ?? [];
+      const bound = volumePath(
+        config,
+        pod.metadata.uid ?? "",
+        "local-volume",
+        persistentVolume?.metadata.name ?? name,
+      );
       if (isDevice) {
-        const { name } = persistentVolume!.metadata;
-        const target = join(mountsOfDevices, name);
+        const target = join(mountsOfDevices, persistentVolume!.metadata.name);
         await mountDevice(
           await realpath(path),
           target,
           fsType ?? "ext4",
-          persistentVolume?.spec?.mountOptions ?? [],
+          options,
         );
         // A mount a pod: from these it follows who still uses the file system.
-        const uid = pod.metadata.uid ?? "";
-        const bound = volumePath(config, uid, "local-volume", name);
         await bindVolume(target, bound);
         return {
           path: bound,
@@ -72,8 +76,10 @@ export function localPlugin(
       }
       if (!found.isDirectory())
         throw new Error(`${path} is neither a directory nor a block device`);
+      const hasOptions = options.length > 0;
+      if (hasOptions) await bindVolume(path, bound, options);
       return {
-        path,
+        ...(hasOptions ? { path: bound, origin: path } : { path }),
         readOnly: false,
         fsGroup: "by-policy",
         usage: "file-system",

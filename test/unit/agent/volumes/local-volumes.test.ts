@@ -117,6 +117,32 @@ test("nothing else in the directory is touched, and no link is followed", async 
   expect(builtIn.owns(path.join(below, "pvc-1/../../x"))).toBe(false);
 });
 
+test("a directory is mounted with the volume's options, once a pod", async () => {
+  const { root, plugin } = setUp();
+  const shared = path.join(root, "shared");
+  fs.mkdirSync(shared);
+  fs.writeFileSync(path.join(shared, "file"), "");
+  const asked = request("pv", {
+    local: { path: shared },
+    mountOptions: ["noexec", "nosuid"],
+  });
+  const mounted = await plugin.mount(asked);
+  const bound = path.join(root, "pods/u/volumes/kubernetes.io~local-volume/pv");
+  try {
+    expect(mounted).toMatchObject({ path: bound, origin: shared });
+    expect(await plugin.mount(asked)).toEqual(mounted);
+    expect(fs.readdirSync(bound)).toEqual(["file"]);
+    const lines = fs
+      .readFileSync("/proc/self/mounts", "utf8")
+      .split("\n")
+      .filter((line) => line.includes(` ${bound} `));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/nosuid.*noexec/);
+  } finally {
+    execFileSync("umount", [bound]);
+  }
+});
+
 describe("without an API server", () => {
   const volume = (
     root: string,
