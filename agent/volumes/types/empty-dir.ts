@@ -42,7 +42,9 @@ export function emptyDirPlugin(
       const mount = mountOf(medium, pod, () =>
         tmpfsSize(pod, sizeLimit, nodeMemoryBytes()),
       );
-      const isThere = mount ? await isMountPoint(path) : await exists(path);
+      const isThere = mount
+        ? await isMountPoint(path)
+        : await isDirectory(path);
       if (isSetUp && isThere) return mounted;
       await ensureVolumeDirectory(path, 0o777);
       if (mount && !isThere) {
@@ -55,9 +57,10 @@ export function emptyDirPlugin(
   };
 }
 
-async function exists(path: string): Promise<boolean> {
+/** A link is none. */
+async function isDirectory(path: string): Promise<boolean> {
   return await lstat(path).then(
-    () => true,
+    (found) => found.isDirectory(),
     () => false,
   );
 }

@@ -94,6 +94,20 @@ test.each(["", "Memory"])(
   },
 );
 
+test("a link in the place of an emptyDir is refused, also when it was set up", async () => {
+  const root = directories();
+  const wanted = pod([{ name: "v", emptyDir: {} }]);
+  const uid = wanted.metadata.uid!;
+  const where = path.join(
+    root,
+    `pods/${uid}/volumes/kubernetes.io~empty-dir/v`,
+  );
+  await agent(root).mount(wanted);
+  fs.rmdirSync(where);
+  fs.symlinkSync(directories(), where);
+  await expect(agent(root).mount(wanted)).rejects.toThrow("must not be a link");
+});
+
 test("and in a persistent volume, unless it is mounted anew", async () => {
   const root = directories();
   const data = directories();
