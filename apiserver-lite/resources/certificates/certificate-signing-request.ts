@@ -54,7 +54,9 @@ export const certificateSigningRequestStrategy =
             }
           : {}),
       };
+      // What the request says of its user is never believed.
       if (!user.uid) delete request.spec.uid;
+      if (Object.keys(user.extra).length === 0) delete request.spec.extra;
       request.status = {};
     },
     prepareForUpdate(object, old) {
