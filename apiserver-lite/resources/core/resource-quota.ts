@@ -36,12 +36,9 @@ function usage(quota: ResourceQuota): [string, string] {
 const aboutScopes = (
   list: readonly string[] | undefined,
   why: string,
+  field = "spec.scopes",
 ): FieldError =>
-  fieldErrors.invalid(
-    "spec.scopes",
-    asGo("[]core.ResourceQuotaScope", list),
-    why,
-  );
+  fieldErrors.invalid(field, asGo("[]core.ResourceQuotaScope", list), why);
 
 function validateAmounts(
   field: string,
@@ -66,32 +63,55 @@ const conflicting = [
   ["Terminating", "NotTerminating"],
 ] as const;
 
-function validateScopes({ spec }: ResourceQuota): FieldError[] {
-  const list = spec?.scopes ?? [];
-  const counted = Object.keys(spec?.hard ?? {})
-    .filter(isQuotaResource)
-    .sort();
+/** Once for each resource that the quota counts and the scope does not. */
+function misapplied(
+  { spec }: ResourceQuota,
+  scope: string,
+  problem: FieldError,
+): FieldError[] {
+  return Object.keys(spec?.hard ?? {})
+    .filter((name) => isQuotaResource(name) && !fits(scope, name))
+    .map(() => problem);
+}
+
+/** @param shown the plain scopes, which the reference shows of selectors, too */
+function conflicts(
+  used: readonly string[],
+  shown: readonly string[] | undefined,
+  field: string,
+): FieldError[] {
+  return conflicting
+    .filter((pair) => pair.every((scope) => used.includes(scope)))
+    .map(() => aboutScopes(shown, "conflicting scopes", field));
+}
+
+function validateScopes(quota: ResourceQuota): FieldError[] {
+  const list = quota.spec?.scopes ?? [];
+  const unfit = aboutScopes(list, "unsupported scope applied to resource");
   return [
     ...list.flatMap((scope) => [
       ...(scopes.includes(scope)
         ? []
         : [aboutScopes(list, "unsupported scope")]),
-      ...counted
-        .filter((name) => !fits(scope, name))
-        .map(() => aboutScopes(list, "unsupported scope applied to resource")),
+      ...misapplied(quota, scope, unfit),
     ]),
-    ...conflicting
-      .filter((pair) => pair.every((scope) => list.includes(scope)))
-      .map(() => aboutScopes(list, "conflicting scopes")),
+    ...conflicts(list, list, "spec.scopes"),
   ];
 }
 
 /** Scopes that a pod is in or not; only of priorities there are several. */
 const plainScopes = scopes.filter((scope) => scope !== "PriorityClass");
 
-function validateSelector({ spec }: ResourceQuota): FieldError[] {
+function validateSelector(quota: ResourceQuota): FieldError[] {
+  const { scopes: plain, scopeSelector } = quota.spec ?? {};
   const field = "spec.scopeSelector.matchExpressions";
-  return (spec?.scopeSelector?.matchExpressions ?? []).flatMap(
+  const expressions = scopeSelector?.matchExpressions ?? [];
+  const unfit = fieldErrors.invalid(
+    field,
+    asGo("core.ScopeSelector", scopeSelector),
+    "unsupported scope applied to resource",
+  );
+  const problemsOfEach = expressions.flatMap(
     ({ scopeName, operator, values = [] }) => {
       const problems: FieldError[] = [];
       if (!scopes.includes(scopeName))
@@ -102,6 +122,7 @@ function validateSelector({ spec }: ResourceQuota): FieldError[] {
             "unsupported scope",
           ),
         );
+      problems.push(...misapplied(quota, scopeName, unfit));
       if (plainScopes.includes(scopeName) && operator !== "Exists")
         problems.push(
           fieldErrors.invalid(
@@ -138,6 +159,8 @@ function validateSelector({ spec }: ResourceQuota): FieldError[] {
       return problems;
     },
   );
+  const used = expressions.map(({ scopeName }) => scopeName);
+  return [...problemsOfEach, ...conflicts(used, plain, field)];
 }
 
 const validateQuota = (quota: ResourceQuota): FieldError[] => [

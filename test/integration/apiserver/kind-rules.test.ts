@@ -144,6 +144,22 @@ const kinds = {
     },
     "n",
   ),
+  quota: kind(
+    "v1",
+    "ResourceQuota",
+    "resourcequotas",
+    {
+      spec: {
+        hard: { "requests.cpu": "1", pods: "2" },
+        scopeSelector: {
+          matchExpressions: [
+            { scopeName: "PriorityClass", operator: "In", values: ["p"] },
+          ],
+        },
+      },
+    },
+    "n",
+  ),
 } as const satisfies Record<string, Kind>;
 
 test.each(Object.keys(kinds) as (keyof typeof kinds)[])(
@@ -263,6 +279,31 @@ test.each<[keyof typeof kinds, Change, string[]]>([
     ],
   ],
   [
+    "quota",
+    ({ spec }) => (spec.hard = { storage: "1Gi" }),
+    [
+      "spec.hard[storage]: Invalid value: storage: must be a standard resource for quota",
+    ],
+  ],
+  [
+    "quota",
+    ({ spec }) => {
+      spec.hard = { "requests.cpu": "1" };
+      spec.scopeSelector.matchExpressions = [
+        { scopeName: "BestEffort", operator: "Exists" },
+        { scopeName: "NotBestEffort", operator: "Exists" },
+      ];
+    },
+    [
+      expect.stringMatching(
+        /^spec\.scopeSelector\.matchExpressions: .*unsupported scope applied to resource$/,
+      ),
+      expect.stringMatching(
+        /^spec\.scopeSelector\.matchExpressions: .*conflicting scopes$/,
+      ),
+    ],
+  ],
+  [
     // Of several sources the first alone is looked into.
     "autoscaler",
     badMetric((metric) => (metric.pods = { metric: {}, target: {} })),
@@ -298,6 +339,28 @@ test("a port's empty appProtocol is none", async () => {
   changed.ports[0].appProtocol = "";
   const [first] = await problems("POST", `${path}?dryRun=All`, changed);
   expect(first).toMatch('ports[0].appProtocol: Invalid value: ""');
+});
+
+test("what a signing request says of its user is not believed", async () => {
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const { body } = await server.call("POST", path, {
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { name: "r" },
+    spec: {
+      request: Buffer.from(
+        "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n",
+      ).toString("base64"),
+      signerName: "a.b/c",
+      usages: ["client auth"],
+      username: "forged",
+      uid: "forged",
+      groups: ["forged"],
+      extra: { forged: ["yes"] },
+    },
+  });
+  expect(body.spec.usages).toEqual(["client auth"]);
+  expect(JSON.stringify(body.spec)).not.toContain("forged");
 });
 
 test("a node keeps its external id", async () => {

@@ -55,15 +55,16 @@ export function validateQuotaResourceName(
   name: string,
 ): Problems {
   const problems = validateResourceName(field, name);
-  if (!name.includes("/") && !isQuotaName(name))
+  if (!name.includes("/") && !isQuotaResource(name))
     problems.push(
       invalidResource(field, name, "must be a standard resource for quota"),
     );
   return problems;
 }
 
+/** Of claims a quota counts `requests.storage`. */
 export const isQuotaResource = (name: string): boolean =>
-  quotaResources.has(name);
+  name !== "storage" && isQuotaName(name);
 
 /** Whether a request may be below its limit. */
 const mayOvercommit = (name: string): boolean =>
