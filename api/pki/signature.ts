@@ -37,6 +37,9 @@ export function signDer(der: Buffer, key: KeyObject): Buffer {
   return sign(key.asymmetricKeyType === "ed25519" ? null : "sha256", der, key);
 }
 
+export const knowsAlgorithm = (algorithm: string): boolean =>
+  digests[algorithm] !== undefined;
+
 /** False also for algorithms and keys that are not supported. */
 export function verifyDer(
   der: Buffer,

@@ -23,7 +23,12 @@ import {
   type Subject,
 } from "./names.ts";
 import { decodePem, encodePem } from "./pem.ts";
-import { algorithmIdentifier, signDer, verifyDer } from "./signature.ts";
+import {
+  algorithmIdentifier,
+  knowsAlgorithm,
+  signDer,
+  verifyDer,
+} from "./signature.ts";
 
 const EXTENSION_REQUEST = "1.2.840.113549.1.9.14";
 const SUBJECT_ALTERNATIVE_NAME = "2.5.29.17";
@@ -64,8 +69,46 @@ export function createCsr(
   );
 }
 
+interface SignedRequest {
+  readonly request: CertificateRequest;
+  readonly body: Buffer;
+  /** Dotted. */
+  readonly algorithm: string;
+  readonly signature: Buffer;
+}
+
+const wrongSignature = "the request's signature does not match its key";
+
 /** Parses a request in PEM and checks its signature. */
 export function parseCsr(pem: string): CertificateRequest {
+  const signed = readCsr(pem);
+  if (!isSigned(signed)) throw new RangeError(wrongSignature);
+  return signed.request;
+}
+
+/** Why no signer could take a request in PEM; undefined also where its algorithm is not known here. */
+export function csrProblem(pem: string): string | undefined {
+  try {
+    const signed = readCsr(pem);
+    return isSigned(signed) || !knowsAlgorithm(signed.algorithm)
+      ? undefined
+      : wrongSignature;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
+  }
+}
+
+function isSigned({
+  request,
+  body,
+  algorithm,
+  signature,
+}: SignedRequest): boolean {
+  return verifyDer(body, algorithm, request.publicKey, signature);
+}
+
+function readCsr(pem: string): SignedRequest {
   const block = decodePem(pem)[0];
   if (!block || !/^(NEW )?CERTIFICATE REQUEST$/.test(block.label)) {
     throw new RangeError("PEM block type must be CERTIFICATE REQUEST");
@@ -82,11 +125,13 @@ export function parseCsr(pem: string): CertificateRequest {
   const subject = decodeSubject(fields.expect(Tag.sequence).raw);
   const publicKey = fields.expect(Tag.sequence).raw;
   const names = fields.done ? undefined : requestedNames(fields.enter(0xa0));
-  if (!verifyDer(body.raw, algorithm, publicKey, signature)) {
-    throw new RangeError("the request's signature does not match its key");
-  }
   const none = { dnsNames: [], ipAddresses: [], emailAddresses: [], uris: [] };
-  return { subject, publicKey, ...(names ?? none) };
+  return {
+    request: { subject, publicKey, ...(names ?? none) },
+    body: body.raw,
+    algorithm,
+    signature,
+  };
 }
 
 function requestedNames(

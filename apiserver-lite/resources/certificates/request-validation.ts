@@ -6,6 +6,7 @@ import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from "../../../api/types/certificates-v1.ts";
+import { csrProblem } from "../../../api/pki/signing-request.ts";
 import { signerProblems } from "../signer-names.ts";
 
 const minSeconds = 600;
@@ -41,14 +42,13 @@ type Spec = CertificateSigningRequest["spec"] | undefined;
 export function validateRequestSpec(spec: Spec): FieldError[] {
   const problems: FieldError[] = [];
   const pem = Buffer.from(spec?.request ?? "", "base64");
-  if (
-    !/-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(pem.toString("latin1"))
-  )
+  const problem = csrProblem(pem.toString("latin1"));
+  if (problem !== undefined)
     problems.push(
       fieldErrors.invalid(
         "spec.request",
         asGo("[]byte", spec?.request && pem),
-        "PEM block type must be CERTIFICATE REQUEST",
+        problem,
       ),
     );
   const asked = spec?.usages ?? [];

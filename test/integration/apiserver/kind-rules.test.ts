@@ -1,5 +1,8 @@
 // Rules of built-in kinds that were found by sending random changes of objects to a stock API server, too: what each says of
 // a bad object, and what it takes.
+import { createPrivateKeyPem } from "../../../api/pki/keys.ts";
+import { decodePem, encodePem } from "../../../api/pki/pem.ts";
+import { createCsr } from "../../../api/pki/signing-request.ts";
 import { startTestServer, type Json, type TestServer } from "./support.ts";
 
 let server: TestServer;
@@ -341,6 +344,48 @@ test("a port's empty appProtocol is none", async () => {
   expect(first).toMatch('ports[0].appProtocol: Invalid value: ""');
 });
 
+const signingRequest = createCsr(createPrivateKeyPem(), { commonName: "c" });
+
+/** With another last byte, which is the signature's. */
+function damaged(pem: string): string {
+  const [{ label, der }] = decodePem(pem) as [{ label: string; der: Buffer }];
+  der[der.length - 1]! ^= 1;
+  return encodePem(label, der);
+}
+
+test.each([
+  ["no request", "x", "PEM block type must be CERTIFICATE REQUEST"],
+  [
+    "one that never ends",
+    signingRequest.replace(/-----END.*/, ""),
+    "PEM block type must be CERTIFICATE REQUEST",
+  ],
+  [
+    "one whose signature is another's",
+    damaged(signingRequest),
+    "the request's signature does not match its key",
+  ],
+])(
+  "a signing request needs a sound request, not %s",
+  async (_what, pem, text) => {
+    const [first] = await problems(
+      "POST",
+      "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+      {
+        apiVersion: "certificates.k8s.io/v1",
+        kind: "CertificateSigningRequest",
+        metadata: { name: "bad" },
+        spec: {
+          request: Buffer.from(pem).toString("base64"),
+          signerName: "a.b/c",
+          usages: ["client auth"],
+        },
+      },
+    );
+    expect(first).toMatch(text);
+  },
+);
+
 test("what a signing request says of its user is not believed", async () => {
   const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const { body } = await server.call("POST", path, {
@@ -348,9 +393,7 @@ test("what a signing request says of its user is not believed", async () => {
     kind: "CertificateSigningRequest",
     metadata: { name: "r" },
     spec: {
-      request: Buffer.from(
-        "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n",
-      ).toString("base64"),
+      request: Buffer.from(signingRequest).toString("base64"),
       signerName: "a.b/c",
       usages: ["client auth"],
       username: "forged",

@@ -4,6 +4,8 @@ import type { FieldError } from "../../../../api/errors.ts";
 import { finish, oneStep } from "../../../../api/queueing/steps.ts";
 import { parseApiVersion } from "../../../../api/object.ts";
 import { builtinCatalogue } from "../../../../api/catalogue.ts";
+import { createPrivateKeyPem } from "../../../../api/pki/keys.ts";
+import { createCsr } from "../../../../api/pki/signing-request.ts";
 import { createStrategies } from "../../../../apiserver-lite/resources/index.ts";
 import { strategyContext, withDefaults } from "./strategy-context.ts";
 
@@ -234,9 +236,9 @@ const good: Record<string, object> = {
     apiVersion: "certificates.k8s.io/v1",
     kind: "CertificateSigningRequest",
     spec: {
-      request: Buffer.from("-----BEGIN CERTIFICATE REQUEST-----").toString(
-        "base64",
-      ),
+      request: Buffer.from(
+        createCsr(createPrivateKeyPem(), { commonName: "c" }),
+      ).toString("base64"),
       signerName: "a.b/c",
       usages: ["client auth"],
     },
