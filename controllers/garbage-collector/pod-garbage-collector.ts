@@ -1,10 +1,12 @@
 // Removes pods that no owner removes: ended ones beyond the threshold (oldest first), those of lost nodes (after 40 s, so
-// that a node may come back), and terminating ones that never had a node and that finalizers still hold after 20 s.
+// that a node may come back), terminating ones of nodes that are not ready and that an administrator tainted as out of service, and
+// terminating ones that never had a node and that finalizers still hold after 20 s.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { Counters } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
-import type { Pod } from "../../api/types/core-v1.ts";
+import type { Node, Pod } from "../../api/types/core-v1.ts";
+import { isConditionTrue } from "../../api/objects/conditions.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { nodes, pods } from "../../client/resources.ts";
 import type { Client } from "../../client/client.ts";
@@ -21,6 +23,10 @@ const nodeQuarantineMs = 40_000;
 const unscheduledMs = 20_000;
 const terminatedKey = "terminated";
 const nodePrefix = "node:";
+const outOfServicePrefix = "out-of-service:";
+const outOfServiceTaint = "node.kubernetes.io/out-of-service";
+
+type Reason = "terminated" | "orphaned" | "out-of-service" | "unscheduled";
 
 function deletionMetrics({ metrics }: ControllerContext) {
   const labels = ["namespace", "reason"];
@@ -56,6 +62,8 @@ export function createPodGarbageCollector(
     context,
     reconcile: (key) => {
       if (key === terminatedKey) return collectTerminated();
+      if (key.startsWith(outOfServicePrefix))
+        return collectOutOfService(key.slice(outOfServicePrefix.length));
       return key.startsWith(nodePrefix)
         ? collectOrphans(key.slice(nodePrefix.length))
         : collectUnscheduled(key);
@@ -95,6 +103,14 @@ export function createPodGarbageCollector(
       });
   }
 
+  async function collectOutOfService(nodeName: string): Promise<void> {
+    if (!isOutOfService(nodeInformer.lister.get(nodeName))) return;
+    const ending = podInformer.lister
+      .byIndex("node", nodeName)
+      .filter((pod) => pod.metadata.deletionTimestamp && !isEnded(pod));
+    for (const pod of ending) await remove(pod, "out-of-service");
+  }
+
   async function collectUnscheduled(key: string): Promise<void> {
     const { name, namespace } = splitKey(key);
     const pod = podInformer.lister.get(name, namespace);
@@ -102,11 +118,7 @@ export function createPodGarbageCollector(
       await remove(pod, "unscheduled");
   }
 
-  async function remove(
-    pod: Pod,
-    reason: "terminated" | "orphaned" | "unscheduled",
-    condition?: object,
-  ): Promise<void> {
+  async function remove(pod: Pod, reason: Reason, condition?: object) {
     const { namespace = "" } = pod.metadata;
     try {
       await end(client, pod, condition);
@@ -127,12 +139,22 @@ export function createPodGarbageCollector(
     const { nodeName } = pod.spec;
     if (pod.metadata.deletionTimestamp && !nodeName)
       queue.addAfter(key, unscheduledMs);
-    if (nodeName && !nodeInformer.lister.get(nodeName))
-      queue.addAfter(nodePrefix + nodeName, nodeQuarantineMs);
+    if (!nodeName) return;
+    const node = nodeInformer.lister.get(nodeName);
+    if (!node) queue.addAfter(nodePrefix + nodeName, nodeQuarantineMs);
+    if (pod.metadata.deletionTimestamp && isOutOfService(node))
+      queue.add(outOfServicePrefix + nodeName);
+  }
+
+  function lookAtNode(node: Node): void {
+    if (isOutOfService(node))
+      queue.add(outOfServicePrefix + node.metadata.name);
   }
 
   return reconciler
     .watch(nodeInformer, {
+      onAdd: lookAtNode,
+      onUpdate: (_, node) => lookAtNode(node),
       onDelete: (node) =>
         queue.addAfter(nodePrefix + node.metadata.name, nodeQuarantineMs),
     })
@@ -143,12 +165,26 @@ export function createPodGarbageCollector(
     });
 }
 
+/** All was done already: only finalizers hold it. */
+function isEnded(pod: Pod): boolean {
+  return isPodTerminal(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
+}
+
+/** Its agent does not answer, and an administrator says that nothing runs there any more. */
+function isOutOfService(node: Node | undefined): boolean {
+  return (
+    node !== undefined &&
+    !isConditionTrue(node.status?.conditions, "Ready") &&
+    (node.spec.taints?.some(({ key }) => key === outOfServiceTaint) ?? false)
+  );
+}
+
 function evictedThenOldest(a: Pod, b: Pod): number {
   const rank = ({ status }: Pod): number =>
-    status?.reason === "Evicted" ? 0 : 1;
-  const isOlder =
-    (a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "");
-  return rank(a) - rank(b) || (isOlder ? -1 : 1);
+    status?.phase === "Failed" && status.reason === "Evicted" ? 0 : 1;
+  const order = ({ metadata }: Pod): string =>
+    `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+  return rank(a) - rank(b) || (order(a) < order(b) ? -1 : 1);
 }
 
 /** Ends the pod without its agent; what was not over counts as failed. */
