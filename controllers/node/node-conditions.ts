@@ -3,8 +3,8 @@ import { formatTime } from "../../api/clock.ts";
 import type { Node, NodeCondition, Taint } from "../../api/types/core-v1.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 
-export const notReadyTaint = "node.kubernetes.io/not-ready";
-export const unreachableTaint = "node.kubernetes.io/unreachable";
+const notReadyTaint = "node.kubernetes.io/not-ready";
+const unreachableTaint = "node.kubernetes.io/unreachable";
 
 /** condition type → status → taint key */
 const conditionTaints: readonly [type: string, status: string, key: string][] =
@@ -32,7 +32,7 @@ export function readyStatus(
 
 /**
  * The taints the node should have; the list it has when that is right already.
- * @param evict whether a node that is not ready may be given its NoExecute taint now
+ * @param evict whether a node that is not ready is to have its NoExecute taint
  */
 export function wantedTaints(
   node: Node,
@@ -52,9 +52,7 @@ export function wantedTaints(
   if (node.spec.unschedulable) keys.push(unschedulableTaint);
   const wanted: Taint[] = keys.map((key) => ({ key, effect: "NoSchedule" }));
   const broken = keys.find((key) => managedNoExecute.has(key));
-  const isSet = (key: string): boolean =>
-    current.some((taint) => taint.key === key && taint.effect === "NoExecute");
-  if (broken && !silent && (evict || isSet(broken)))
+  if (broken && !silent && evict)
     wanted.push({ key: broken, effect: "NoExecute" });
   const time = formatTime(nowMs);
   const kept = current.filter(
@@ -72,6 +70,13 @@ export function wantedTaints(
     kept.length + managed.length === current.length &&
     managed.every((taint) => current.includes(taint));
   return same ? current : [...kept, ...managed];
+}
+
+/** Pods are evicted from it, because it was not ready or not reachable when this was last decided. */
+export function isEvicted({ spec }: Node): boolean {
+  return (spec.taints ?? []).some(
+    ({ key, effect }) => effect === "NoExecute" && managedNoExecute.has(key),
+  );
 }
 
 const watchedTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];

@@ -1,6 +1,6 @@
 // Watches over nodes: taints that follow their conditions, nodes that fall silent (neither Lease nor status renewed for
-// the grace period) marked Unknown, pods on them marked not ready. A NoExecute taint, which evicts, is given at a limited
-// rate (zone-eviction.ts).
+// the grace period) marked Unknown, pods on those marked not ready. A NoExecute taint, which evicts, is given at a limited
+// rate (zone-eviction.ts), and taken from all nodes when none is ready any more.
 //
 // Event-driven: one reconcile a node, run again when its grace would end; heartbeats only move a time stamp.
 import { formatTime } from "../../api/clock.ts";
@@ -17,19 +17,16 @@ import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { nodeNameIndex } from "../workloads/informer-indexes.ts";
 import {
-  notReadyTaint,
+  isEvicted,
   readyStatus,
   silentConditions,
-  unreachableTaint,
   wantedTaints,
 } from "./node-conditions.ts";
 import { labelsOfConcern, olderLabels } from "./node-labels.ts";
 import { NodeMetrics } from "./node-metrics.ts";
-import { ZoneEvictions } from "./zone-eviction.ts";
+import { isMasterDisruption, ZoneEvictions } from "./zone-eviction.ts";
 
 const leaseNamespace = "kube-node-lease";
-/** Looked at again this soon when an eviction had to wait for its turn. */
-const evictionRetryMs = 5000;
 
 export function createNodeLifecycleController(
   context: ControllerContext,
@@ -70,7 +67,7 @@ class NodeLifecycle {
 
   async #reconcile(name: string): Promise<ReconcileResult> {
     const found = this.#nodes.lister.get(name);
-    if (!found || found.metadata.deletionTimestamp) return;
+    if (!found) return;
     const observed = await this.#writeLabels(found);
     const { clock, options } = this.#context;
     const graceMs =
@@ -84,10 +81,12 @@ class NodeLifecycle {
     this.#metrics.updated((clock.monotonic() - startMs) / 1000);
     const status = readyStatus(node);
     const isDown = status !== undefined && status !== "True";
-    if (isDown) await this.#markPods(name);
-    const evict = isDown && this.#mayEvict(node);
-    await this.#writeTaints(node, evict);
-    if (isDown && !evict) return { requeueAfterMs: evictionRetryMs };
+    // An agent that answers says itself which pods are ready.
+    if (status === "Unknown") await this.#markPods(name);
+    const waitMs = isDown ? this.#evictionWaitMs(node) : undefined;
+    await this.#writeTaints(node, waitMs === 0);
+    if (!isDown) this.#evictions.forget(name);
+    if (waitMs) return { requeueAfterMs: waitMs };
     return {
       requeueAfterMs: isSilent ? graceMs : Math.max(10, graceMs - silentMs),
     };
@@ -107,20 +106,17 @@ class NodeLifecycle {
     const { client, clock } = this.#context;
     const conditions = silentConditions(node, clock.now());
     if (!conditions) return node;
-    if (readyStatus(node) === "True") this.#reportNotReady(node);
+    const { name } = node.metadata;
+    if (readyStatus(node) === "True")
+      this.#report(
+        node,
+        "NodeNotReady",
+        `Node ${name} status is now: NodeNotReady`,
+      );
     return client.resource(nodes).updateStatus({
       ...node,
       status: { ...node.status, conditions },
     });
-  }
-
-  #reportNotReady(node: Node): void {
-    const { name } = node.metadata;
-    this.#report(
-      node,
-      "NodeNotReady",
-      `Node ${name} status is now: NodeNotReady`,
-    );
   }
 
   #report(node: Node, reason: string, message: string): void {
@@ -159,17 +155,13 @@ class NodeLifecycle {
     }
   }
 
-  /** Takes a turn of the zone's eviction rate; true also where the node has its taint already. */
-  #mayEvict(node: Node): boolean {
-    const key =
-      readyStatus(node) === "False" ? notReadyTaint : unreachableTaint;
-    const isTainted = node.spec.taints?.some(
-      (taint) => taint.effect === "NoExecute" && taint.key === key,
-    );
-    if (isTainted) return true;
-    const may = this.#evictions.tryTake(node, this.#nodes.lister.list());
-    if (may) this.#metrics.evicted(node);
-    return may;
+  /** 0: it is to be evicted (taking a turn of the zone's rate, where it was not yet); else when to look again. */
+  #evictionWaitMs(node: Node): number {
+    const all = this.#nodes.lister.list();
+    if (isEvicted(node) && !isMasterDisruption(all)) return 0;
+    const waitMs = this.#evictions.takeOrWaitMs(node, all);
+    if (waitMs === 0) this.#metrics.evicted(node);
+    return waitMs;
   }
 
   async #writeTaints(node: Node, evict: boolean): Promise<void> {
@@ -225,19 +217,28 @@ class NodeLifecycle {
   #nodeUpdated(old: Node, node: Node): void {
     const { name } = node.metadata;
     if (heartbeatOf(old) !== heartbeatOf(node)) this.#hear(name);
-    if (readyStatus(old) === "True" && readyStatus(node) === "False")
-      this.#reportNotReady(node);
+    if (readyStatus(old) === "True" && readyStatus(node) !== "True")
+      this.#checkDisruption();
     if (concerns(old) !== concerns(node)) this.reconciler.queue.add(name);
   }
 
   #nodeRemoved(node: Node): void {
     const { name } = node.metadata;
     this.#heard.delete(name);
+    this.#evictions.forget(name);
+    this.#checkDisruption();
     this.#report(
       node,
       "RemovingNode",
       `Node ${name} event: Removing Node ${name} from Controller`,
     );
+  }
+
+  /** Where no node is ready any more those that were evicted are so no longer. */
+  #checkDisruption(): void {
+    const all = this.#nodes.lister.list();
+    if (!isMasterDisruption(all)) return;
+    for (const { metadata } of all) this.reconciler.queue.add(metadata.name);
   }
 
   #leaseRenewed(name: string): void {

@@ -8,15 +8,7 @@ import {
 import { Family } from "../../api/metrics/family.ts";
 import type { Node } from "../../api/types/core-v1.ts";
 import { readyStatus } from "./node-conditions.ts";
-
-const regionLabel = "topology.kubernetes.io/region";
-const zoneLabel = "topology.kubernetes.io/zone";
-
-function zoneKey({ metadata }: Node): string {
-  const region = metadata.labels?.[regionLabel] ?? "";
-  const zone = metadata.labels?.[zoneLabel] ?? "";
-  return region === "" && zone === "" ? "" : `${region}:\0:${zone}`;
-}
+import { zoneKey } from "./node-zone.ts";
 
 export class NodeMetrics {
   readonly #evictions = new Counters({

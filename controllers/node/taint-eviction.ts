@@ -112,6 +112,11 @@ export function createTaintEvictionController(
     }
   }
 
+  function lookAtPods(nodeName: string): void {
+    for (const pod of podInformer.lister.byIndex("node", nodeName))
+      queue.add(objectKey(pod));
+  }
+
   return reconciler
     .watch(podInformer, {
       onAdd: (pod) => {
@@ -127,17 +132,14 @@ export function createTaintEvictionController(
       onDelete: (pod) => since.delete(pod.metadata.uid ?? ""),
     })
     .watch(nodeInformer, {
+      // One that comes back under its name may find pods on it.
+      onAdd: (node) => lookAtPods(node.metadata.name),
       onUpdate: (old, node) => {
         const [before, after] = [
           noExecute(old.spec.taints),
           noExecute(node.spec.taints),
         ];
-        if (sameJson(before, after)) return;
-        for (const pod of podInformer.lister.byIndex(
-          "node",
-          node.metadata.name,
-        ))
-          queue.add(objectKey(pod));
+        if (!sameJson(before, after)) lookAtPods(node.metadata.name);
       },
     });
 }

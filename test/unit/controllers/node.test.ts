@@ -159,6 +159,90 @@ test("when every node is down nobody is evicted", async () => {
   expect(taints("a")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
 });
 
+const say = async (name: string, status: string) => {
+  await plane.client.resource(nodes).patch(
+    name,
+    undefined,
+    {
+      type: "strategic",
+      body: { status: { conditions: [{ type: "Ready", status }] } },
+    },
+    { subresource: "status" },
+  );
+  await clock.advanceAsync(10);
+};
+
+test("when the last node goes down as well those that were evicted are so no longer", async () => {
+  for (const name of ["a", "b"])
+    await plane.client.resource(nodes).create(testNode(name));
+  await plane.client.resource(pods).create(
+    testPod("p", {
+      nodeName: "a",
+      tolerations: [{ operator: "Exists", tolerationSeconds: 20 }],
+    }),
+  );
+  await say("a", "False");
+  expect(taints("a")).toEqual([
+    "node.kubernetes.io/not-ready:NoSchedule",
+    "node.kubernetes.io/not-ready:NoExecute",
+  ]);
+  await say("b", "False");
+  expect(taints("a")).toEqual(["node.kubernetes.io/not-ready:NoSchedule"]);
+  expect(taints("b")).toEqual(["node.kubernetes.io/not-ready:NoSchedule"]);
+  await clock.advanceAsync(30_000);
+  expect(podNamed("p")!.metadata.deletionTimestamp).toBeUndefined();
+});
+
+test("a node's NoExecute taint follows its condition at once, without a turn of its own", async () => {
+  for (const name of ["a", "b", "c"])
+    await plane.client.resource(nodes).create(testNode(name));
+  await clock.advanceAsync(10);
+  await say("a", "Unknown");
+  await say("b", "False");
+  expect(taints("a")).toContain("node.kubernetes.io/unreachable:NoExecute");
+  // It waits for its turn.
+  expect(taints("b")).toEqual(["node.kubernetes.io/not-ready:NoSchedule"]);
+  await say("a", "False");
+  expect(taints("a")).toEqual([
+    "node.kubernetes.io/not-ready:NoSchedule",
+    "node.kubernetes.io/not-ready:NoExecute",
+  ]);
+});
+
+test("pods of a node that says itself that it is not ready stay as its agent reports them", async () => {
+  for (const name of ["a", "b"])
+    await plane.client.resource(nodes).create(testNode(name));
+  await plane.client.resource(pods).create({
+    ...testPod("p", { nodeName: "a", tolerations: [{ operator: "Exists" }] }),
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+  });
+  await say("a", "False");
+  expect(podNamed("p")!.status!.conditions![0]!.status).toBe("True");
+  await say("a", "Unknown");
+  expect(podNamed("p")!.status!.conditions![0]!.status).toBe("False");
+});
+
+test("a node that is being deleted and that a finalizer holds is watched over like others", async () => {
+  await plane.client.resource(nodes).create(testNode("b"));
+  const held = testNode("a");
+  held.metadata.finalizers = ["example.com/machine"];
+  await plane.client.resource(nodes).create(held);
+  await plane.client.resource(nodes).delete("a");
+  await say("a", "False");
+  expect(taints("a")).toContain("node.kubernetes.io/not-ready:NoExecute");
+});
+
+test("pods on a node that comes back with a taint are evicted", async () => {
+  await plane.client.resource(nodes).create(testNode("b"));
+  await plane.client.resource(pods).create(testPod("p", { nodeName: "a" }));
+  await clock.advanceAsync(10);
+  const node = testNode("a");
+  node.spec.taints = [{ key: "mine", effect: "NoExecute" }];
+  await plane.client.resource(nodes).create(node);
+  await clock.advanceAsync(10);
+  expect(podNamed("p")!.metadata.deletionTimestamp).toBeDefined();
+});
+
 test("pods of a node that is gone are removed after the quarantine", async () => {
   await plane.client.resource(nodes).create(testNode("a"));
   await plane.client.resource(pods).create(testPod("p", { nodeName: "a" }));
