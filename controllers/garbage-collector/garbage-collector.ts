@@ -11,7 +11,7 @@ import type { ResourceRef } from "../../client/client.ts";
 import type { EventWriter } from "../../client/event-recorder.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery/resource-discovery.ts";
-import { Reconciler } from "../reconciler.ts";
+import { Reconciler, RetryLater } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
 import { planCollection } from "./collection-plan.ts";
 import type { OwnerState } from "./collection-plan.ts";
@@ -33,7 +33,10 @@ export function createGarbageCollector(
 }
 
 class GarbageCollector implements Controller {
-  /** uids of owners that a read showed to be absent: a uid never comes back. */
+  /**
+   * Where no owner of that uid is, as a read or a removal showed: a uid never comes back. Not the uid alone: a reference
+   * with a wrong name or namespace says nothing about the others.
+   */
   readonly #absent = new LRUCache<string, true>({ max: 5000 });
   readonly #discovery: Discovery;
   readonly #edits: ObjectEdits;
@@ -84,8 +87,17 @@ class GarbageCollector implements Controller {
   }
 
   #gone(uid: string): void {
-    this.#absent.set(uid, true);
+    const node = this.#graph.get(uid);
+    if (node) this.#absent.set(absentKey(node, node.namespace), true);
     this.#graph.remove(uid);
+  }
+
+  /** A virtual node's object is not there: nor is it for those that name it so. */
+  #missing(node: GraphNode, ref: ResourceRef): void {
+    const namespace = ref.namespaced ? node.namespace : "";
+    this.#absent.set(absentKey(node, namespace), true);
+    if (this.#graph.missing(node.uid))
+      throw new RetryLater(`${node.kind} ${node.uid} is named otherwise, too`);
   }
 
   async #examine(uid: string): Promise<ReconcileResult> {
@@ -95,8 +107,10 @@ class GarbageCollector implements Controller {
     if (!ref)
       // Its objects are neither present nor known to be absent.
       return node.virtual ? { requeueAfterMs: unknownKindMs } : undefined;
+    if (isUnreachable(ref, node)) return;
     const latest = await this.#edits.read(ref, node);
-    if (latest?.metadata.uid !== uid) return this.#gone(uid);
+    if (latest?.metadata.uid !== uid)
+      return node.virtual ? this.#missing(node, ref) : this.#gone(uid);
     if (node.virtual) return;
     if (node.deletingDependents)
       return this.#finishForeground(node, ref, latest);
@@ -109,8 +123,11 @@ class GarbageCollector implements Controller {
     latest: KubeObject,
   ): Promise<void> {
     const states: [OwnerReference, OwnerState][] = [];
-    for (const owner of latest.metadata.ownerReferences ?? [])
-      states.push([owner, await this.#stateOf(node, owner)]);
+    for (const owner of latest.metadata.ownerReferences ?? []) {
+      const state = await this.#stateOf(node, owner);
+      if (state === "unreachable") return;
+      states.push([owner, state]);
+    }
     const plan = planCollection(latest, states, {
       any: node.dependents.size > 0,
       waiting: [...node.dependents].some((other) => other.deletingDependents),
@@ -126,33 +143,42 @@ class GarbageCollector implements Controller {
     }
   }
 
-  async #stateOf(node: GraphNode, owner: OwnerReference): Promise<OwnerState> {
-    if (this.#absent.has(owner.uid)) return "dangling";
+  /** unreachable: a cluster-scoped object can't be owned by a namespaced one; what such a reference means is unknown. */
+  async #stateOf(
+    node: GraphNode,
+    owner: OwnerReference,
+  ): Promise<OwnerState | "unreachable"> {
     const known = this.#graph.get(owner.uid);
-    if (known && !known.virtual) {
-      const reachable =
-        (known.namespace === "" || known.namespace === node.namespace) &&
-        known.name === owner.name;
-      if (reachable)
-        return known.deleting && known.deletingDependents ? "waiting" : "solid";
-    }
+    const isElsewhere =
+      known?.virtual === false &&
+      known.namespace !== "" &&
+      known.namespace !== node.namespace;
+    if (
+      known?.virtual === false &&
+      !isElsewhere &&
+      known.name === owner.name &&
+      known.kind === owner.kind
+    )
+      return known.deleting && known.deletingDependents ? "waiting" : "solid";
+    if (
+      this.#absent.has(absentKey(owner, "")) ||
+      this.#absent.has(absentKey(owner, node.namespace))
+    )
+      return "dangling";
     const ref = await this.#refOf(owner);
     if (!ref)
       throw new Error(
         `owner ${owner.kind} ${owner.name} is of a kind that is not served`,
       );
-    // A cluster-scoped object can't be owned by a namespaced one.
-    const found =
-      ref.namespaced && node.namespace === ""
-        ? undefined
-        : await this.#edits.read(ref, {
-            name: owner.name,
-            namespace: node.namespace,
-          });
+    if (isElsewhere) this.#reportNamespace(node, owner);
+    if (isUnreachable(ref, node)) return "unreachable";
+    const found = await this.#edits.read(ref, {
+      name: owner.name,
+      namespace: node.namespace,
+    });
     if (found?.metadata.uid !== owner.uid) {
-      if (!known || known.virtual) this.#absent.set(owner.uid, true);
-      else if (known.namespace !== "" && known.namespace !== node.namespace)
-        this.#reportNamespace(node, owner);
+      const namespace = ref.namespaced ? node.namespace : "";
+      this.#absent.set(absentKey(owner, namespace), true);
       return "dangling";
     }
     const { deletionTimestamp, finalizers } = found.metadata;
@@ -161,7 +187,7 @@ class GarbageCollector implements Controller {
       : "solid";
   }
 
-  /** The object goes for want of an owner that is there, in a namespace that no reference can mean. */
+  /** The object's owner is there, in a namespace that no reference can mean. */
   #reportNamespace(node: GraphNode, owner: OwnerReference): void {
     const { apiVersion, kind, name, namespace, uid } = node;
     const reference = `[${owner.apiVersion}/${owner.kind}, namespace: ${namespace}, name: ${owner.name}, uid: ${owner.uid}]`;
@@ -215,3 +241,12 @@ class GarbageCollector implements Controller {
     return this.#discovery.resourceOf(apiVersion, kind);
   }
 }
+
+const absentKey = (
+  { uid, apiVersion, kind, name }: OwnerReference | GraphNode,
+  namespace: string,
+): string => [uid, apiVersion, kind, name, namespace].join("\0");
+
+/** A cluster-scoped object named an owner of this kind, and with it no namespace. */
+const isUnreachable = (ref: ResourceRef, node: GraphNode): boolean =>
+  ref.namespaced && node.namespace === "";

@@ -4,18 +4,26 @@
 // When p comes first, a virtual node 1 replaces the owner until the informer shows it, or a read shows that it does
 // not exist. Deleting r removes node 1 and hands 2 to be looked at.
 //
+// A virtual node has the name that one dependent uses. When a read shows that there is no such object, those dependents
+// have no owner in it; others may name it otherwise (the namespace of a reference is its dependent's), so the node takes
+// their name next.
+//
 // Invariants: a node is in dependents of exactly the nodes its owners name; a virtual node has dependents, or is removed.
 import { apiVersionOf } from "../../api/object.ts";
 import type { KubeObject } from "../../api/object.ts";
 import type { OwnerReference } from "../../api/types/meta-v1.ts";
 import type { ResourceRef } from "../../client/client.ts";
 
-export interface GraphNode {
+/** Where an object is looked for. */
+interface Coordinates {
   readonly uid: string;
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+}
+
+export interface GraphNode extends Coordinates {
   /** Undefined while virtual: only apiVersion and kind are known. */
   ref: ResourceRef | undefined;
   owners: readonly OwnerReference[];
@@ -61,7 +69,10 @@ export class OwnerGraph {
     let node = this.#nodes.get(uid);
     const coordinatesDiffer =
       node !== undefined &&
-      (node.name !== name || node.namespace !== namespace);
+      (node.name !== name ||
+        node.namespace !== namespace ||
+        (node.virtual &&
+          (node.kind !== ref.kind || node.apiVersion !== apiVersionOf(ref))));
     if (!node || coordinatesDiffer) {
       // An owner reference with a wrong name or namespace made the virtual node: the real one takes its place.
       const old = node;
@@ -108,6 +119,35 @@ export class OwnerGraph {
     for (const dependent of node.dependents) this.listener.examine(dependent);
   }
 
+  /**
+   * A read showed that there is no object by a virtual node's coordinates. Says whether the node lives on under others,
+   * to be read next.
+   */
+  missing(uid: string): boolean {
+    const node = this.#nodes.get(uid);
+    if (!node?.virtual) return false;
+    const others = [...node.dependents].flatMap((dependent) =>
+      dependent.owners
+        .filter(
+          (owner) => owner.uid === uid && !isNamed(node, owner, dependent),
+        )
+        .map((owner) => coordinatesOf(owner, dependent.namespace)),
+    );
+    // In turns: the next in the order of their texts.
+    others.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+    const next =
+      others.find((other) => orderOf(other) > orderOf(node)) ?? others[0];
+    if (!next) {
+      this.remove(uid);
+      return false;
+    }
+    this.#nodes.set(uid, { ...node, ...next });
+    for (const dependent of node.dependents)
+      if (dependent.owners.some((owner) => isNamed(node, owner, dependent)))
+        this.listener.examine(dependent);
+    return true;
+  }
+
   /** A resource is followed in another version. What was not observed in it is looked for there. */
   move(from: ResourceRef, to: ResourceRef): void {
     for (const node of this.#nodes.values())
@@ -144,24 +184,18 @@ export class OwnerGraph {
       if (!known) this.listener.examine(owner);
       else if (
         added &&
-        (owner.deletingDependents || this.#mismatch(owner, node))
+        (owner.deletingDependents ||
+          !isNamed(owner, reference, node) ||
+          // It may be of a kind with namespaces, which a cluster-scoped dependent can't name.
+          (owner.virtual && owner.namespace !== node.namespace))
       )
         this.listener.examine(node);
     }
   }
 
-  /** The owner lives in another namespace than the reference can mean. */
-  #mismatch(owner: GraphNode, dependent: GraphNode): boolean {
-    return owner.namespace !== "" && owner.namespace !== dependent.namespace;
-  }
-
   #virtual(reference: OwnerReference, namespace: string): GraphNode {
     const node: GraphNode = {
-      uid: reference.uid,
-      apiVersion: reference.apiVersion,
-      kind: reference.kind,
-      namespace,
-      name: reference.name,
+      ...coordinatesOf(reference, namespace),
       ref: undefined,
       owners: [],
       dependents: new Set(),
@@ -173,3 +207,29 @@ export class OwnerGraph {
     return node;
   }
 }
+
+/** Where a reference of a dependent in this namespace points to, if its kind is namespaced. */
+function coordinatesOf(
+  { uid, apiVersion, kind, name }: OwnerReference,
+  namespace: string,
+): Coordinates {
+  return { uid, apiVersion, kind, namespace, name };
+}
+
+/** The dependent's reference points to the owner as the graph knows it; one without a namespace is seen from all. */
+function isNamed(
+  owner: Coordinates,
+  reference: OwnerReference,
+  { namespace }: Coordinates,
+): boolean {
+  return (
+    reference.uid === owner.uid &&
+    reference.name === owner.name &&
+    reference.kind === owner.kind &&
+    reference.apiVersion === owner.apiVersion &&
+    (owner.namespace === "" || owner.namespace === namespace)
+  );
+}
+
+const orderOf = ({ kind, apiVersion, namespace, name }: Coordinates): string =>
+  [kind, apiVersion, namespace, name].join("\0");
