@@ -13,12 +13,20 @@ import type {
 export interface ContentReport {
   discoveryFailures: readonly string[];
   deletionErrors: string[];
+  /** What is left although nothing is known to hold it: no finalizer, and no pod within its grace. */
+  unexpected: string[];
   /** qualified resource → how many objects are left. */
   remaining: Map<string, number>;
   /** finalizer → how many objects it holds. */
   finalizers: Map<string, number>;
-  /** Until the last terminating pod's grace is over; 0 when there is none. */
+  /** The longest grace of terminating pods that are within it; 0 when there is none. */
   graceSeconds: number;
+}
+
+interface Place {
+  readonly namespace: string;
+  /** How long it has been terminating. */
+  readonly sinceSeconds: number;
 }
 
 export async function deleteContent(
@@ -29,11 +37,13 @@ export async function deleteContent(
   deletedMs: number,
   /** Nothing else goes before the last pod, so that none runs without what protects it: a NetworkPolicy, say. */
   podsFirst: boolean,
+  nowMs: number,
 ): Promise<ContentReport> {
   const { resources, failures } = await discovery.resources(deletedMs);
   const report: ContentReport = {
     discoveryFailures: failures,
     deletionErrors: [],
+    unexpected: [],
     remaining: new Map(),
     finalizers: new Map(),
     graceSeconds: 0,
@@ -42,12 +52,13 @@ export async function deleteContent(
     ({ namespaced, verbs }) =>
       namespaced && verbs.includes("list") && verbs.includes("delete"),
   );
+  const place = { namespace, sinceSeconds: (nowMs - deletedMs) / 1000 };
   // Side by side: one resource's failure is no reason to leave the others.
   const deleteOf = async (
     some: readonly DiscoveredResource[],
   ): Promise<unknown> =>
     Promise.all(
-      some.map((resource) => deleteAll(client, resource, namespace, report)),
+      some.map((resource) => deleteAll(client, resource, place, report)),
     );
   const first = podsFirst ? deletable.filter(isPods) : [];
   await deleteOf(first);
@@ -64,11 +75,11 @@ const isPods = ({ group, resource }: DiscoveredResource): boolean =>
 async function deleteAll(
   client: Client,
   resource: DiscoveredResource,
-  namespace: string,
+  place: Place,
   report: ContentReport,
 ): Promise<void> {
   try {
-    await deleteObjects(client, resource, namespace, report);
+    await deleteObjects(client, resource, place, report);
   } catch (error) {
     // Gone between discovery and now (a custom resource's definition was deleted).
     const gone =
@@ -85,9 +96,10 @@ async function deleteAll(
 async function deleteObjects(
   client: Client,
   resource: DiscoveredResource,
-  namespace: string,
+  place: Place,
   report: ContentReport,
 ): Promise<void> {
+  const { namespace } = place;
   const objects = client.resource(resource);
   const before = await objects.list({ namespace });
   if (before.items.length === 0) return;
@@ -106,22 +118,33 @@ async function deleteObjects(
   const { items } = await objects.list({ namespace });
   if (items.length === 0) return;
   report.remaining.set(qualifiedName(resource), items.length);
-  for (const item of items) count(item, resource, report);
+  reportLeft(items, resource, place, report);
 }
 
-function count(
-  item: KubeObject,
+function reportLeft(
+  items: readonly KubeObject[],
   resource: DiscoveredResource,
+  { namespace, sinceSeconds }: Place,
   report: ContentReport,
 ): void {
-  for (const finalizer of item.metadata.finalizers ?? [])
+  const held = items.flatMap(({ metadata }) => metadata.finalizers ?? []);
+  for (const finalizer of held)
     report.finalizers.set(
       finalizer,
       (report.finalizers.get(finalizer) ?? 0) + 1,
     );
-  if (!isPods(resource)) return;
-  const pod = item as Pod;
-  const grace = pod.spec.terminationGracePeriodSeconds ?? 0;
-  if (!isPodTerminal(pod))
-    report.graceSeconds = Math.max(report.graceSeconds, grace);
+  const graceSeconds = isPods(resource) ? longestGrace(items as Pod[]) : 0;
+  if (sinceSeconds < graceSeconds)
+    report.graceSeconds = Math.max(report.graceSeconds, graceSeconds);
+  else if (held.length === 0)
+    report.unexpected.push(
+      `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.resource}`,
+    );
+}
+
+function longestGrace(pods: readonly Pod[]): number {
+  const graces = pods
+    .filter((pod) => !isPodTerminal(pod))
+    .map(({ spec }) => spec.terminationGracePeriodSeconds ?? 0);
+  return Math.max(0, ...graces);
 }

@@ -43,6 +43,7 @@ export function createNamespaceController(
       name,
       Date.parse(namespace.metadata.deletionTimestamp),
       podsFirst,
+      clock.now(),
     );
     const updated = await writeConditions(name, report);
     if (!updated) return;
@@ -155,7 +156,8 @@ function contentConditions(
       time,
     );
   };
-  const { discoveryFailures, deletionErrors, remaining, finalizers } = report;
+  const { discoveryFailures, remaining, finalizers } = report;
+  const contentErrors = [...report.deletionErrors, ...report.unexpected];
   set(
     "NamespaceDeletionDiscoveryFailure",
     discoveryFailures.length > 0
@@ -175,10 +177,10 @@ function contentConditions(
   );
   set(
     "NamespaceDeletionContentFailure",
-    deletionErrors.length > 0
+    contentErrors.length > 0
       ? {
           reason: "ContentDeletionFailed",
-          message: `Failed to delete all resource types, ${deletionErrors.length} remaining: ${[...deletionErrors].sort().join(", ")}`,
+          message: `Failed to delete all resource types, ${contentErrors.length} remaining: ${contentErrors.sort().join(", ")}`,
         }
       : undefined,
     "ContentDeleted",

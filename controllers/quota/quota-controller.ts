@@ -10,11 +10,15 @@ import { reportsOtherResources } from "../../api/objects/pod-resources.ts";
 import { isInQuotaScope } from "../../api/objects/quota/scope.ts";
 import {
   addUsage,
-  isFinished,
+  isChargedPod,
   usageOf,
 } from "../../api/objects/quota/usage.ts";
 import type { Usage } from "../../api/objects/quota/usage.ts";
-import type { Pod, ResourceQuota } from "../../api/types/core-v1.ts";
+import type {
+  PersistentVolumeClaimStatus,
+  Pod,
+  ResourceQuota,
+} from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
 import { resourceQuotas } from "../../client/resources.ts";
@@ -40,7 +44,7 @@ export function createResourceQuotaController(
   context: ControllerContext,
   discovery: Discovery,
 ): Controller {
-  const { client } = context;
+  const { client, clock } = context;
   const quotas = client.informer(resourceQuotas);
   const monitors = new Map<string, Monitor>();
   let stopped = false;
@@ -59,7 +63,7 @@ export function createResourceQuotaController(
     const hard = texts(quota.spec?.hard);
     const used: Usage = {};
     for (const counted of await monitorsFor(Object.keys(hard)))
-      addUsage(used, total(counted, quota, namespace));
+      addUsage(used, total(counted, quota, namespace, clock.now()));
     const told = Object.fromEntries(
       Object.keys(hard).map((each) => [each, used[each] ?? "0"]),
     );
@@ -100,7 +104,7 @@ export function createResourceQuotaController(
     const remove = informer.addHandler({
       onAdd: count,
       onUpdate: (old, object) => {
-        if (takesOther(resource, old, object)) count(object);
+        if (takesOther(resource, old, object, clock.now())) count(object);
       },
       onDelete: count,
     });
@@ -141,15 +145,13 @@ function total(
   { resource, informer }: Monitor,
   quota: ResourceQuota,
   namespace: string,
+  nowMs: number,
 ): Usage {
   const used: Usage = {};
   for (const object of informer.lister.list(namespace)) {
     const any = object as AnyObject;
-    if (
-      !isFinished(resource.resource, any) &&
-      isInQuotaScope(quota, resource.resource, any)
-    )
-      addUsage(used, usageOf(resource.group, resource.resource, any));
+    if (isInQuotaScope(quota, resource.resource, any))
+      addUsage(used, usageOf(resource.group, resource.resource, any, nowMs));
   }
   return used;
 }
@@ -159,20 +161,28 @@ function takesOther(
   { group, resource }: DiscoveredResource,
   old: KubeObject,
   object: KubeObject,
+  nowMs: number,
 ): boolean {
-  const [was, is] = [old as AnyObject, object as AnyObject];
   if (group !== "") return false;
-  if (resource === "pods")
+  if (resource === "pods") {
+    const [was, is] = [old as Pod, object as Pod];
     return (
-      isFinished(resource, was) !== isFinished(resource, is) ||
-      !sameJson(was["spec"], is["spec"]) ||
-      reportsOtherResources((object as Pod).status, (old as Pod).status)
+      isChargedPod(was, nowMs) !== isChargedPod(is, nowMs) ||
+      !sameJson(was.spec, is.spec) ||
+      reportsOtherResources(is.status, was.status)
     );
+  }
+  const [was, is] = [old as AnyObject, object as AnyObject];
+  if (resource === "services") return !sameJson(was["spec"], is["spec"]);
   return (
-    (resource === "services" || resource === "persistentvolumeclaims") &&
-    !sameJson(was["spec"], is["spec"])
+    resource === "persistentvolumeclaims" &&
+    (!sameJson(was["spec"], is["spec"]) ||
+      !sameJson(allocated(was), allocated(is)))
   );
 }
+
+const allocated = ({ status }: AnyObject): unknown =>
+  (status as PersistentVolumeClaimStatus | undefined)?.allocatedResources;
 
 function sameAmounts(
   status: ResourceQuota["status"],

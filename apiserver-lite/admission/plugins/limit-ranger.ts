@@ -1,10 +1,8 @@
 // LimitRanger: a namespace's LimitRanges give containers default requests and limits, and bound containers, pods and
 // claims.
 import { podQuantities } from "../../../api/objects/pod-resources.ts";
-import { errors } from "../../../api/errors.ts";
 import {
   compareQuantities,
-  parseQuantity,
   quantityMilliValue,
 } from "../../../api/quantity.ts";
 import type {
@@ -12,11 +10,12 @@ import type {
   LimitRange,
   LimitRangeItem,
   PersistentVolumeClaim,
+  Pod,
 } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import { qosClass } from "../../../api/objects/pod-qos.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
-import { createdObject, nameOf, resourcedPod } from "./requests.ts";
+import { refuse, resourcedPod } from "./requests.ts";
 import { typed } from "../../resources/typed.ts";
 
 type Quantities = Readonly<Record<string, string>>;
@@ -28,84 +27,101 @@ export const limitRanger: AdmissionPlugin = {
   admit(attributes, context) {
     const pod = resourcedPod(attributes);
     if (!pod) return;
-    const told: string[] = [];
-    for (const item of itemsOf(attributes, context, "Container")) {
-      for (const container of pod.spec.containers)
-        told.push(...applyDefaults("container", container, item));
-      for (const container of pod.spec.initContainers ?? [])
-        told.push(...applyDefaults("init container", container, item));
+    let changed = false;
+    for (const range of rangesOf(attributes, context)) {
+      const filled: string[] = [];
+      for (const item of itemsOf(range, "Container")) {
+        for (const container of pod.spec.containers)
+          filled.push(...applyDefaults("container", container, item));
+        for (const container of pod.spec.initContainers ?? [])
+          filled.push(...applyDefaults("init container", container, item));
+      }
+      if (filled.length === 0) continue;
+      changed = true;
+      // The last one that sets something says so.
+      pod.metadata.annotations = {
+        ...pod.metadata.annotations,
+        "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${filled.join("; ")}`,
+      };
     }
-    if (told.length === 0) return;
-    pod.metadata.annotations = {
-      ...pod.metadata.annotations,
-      "kubernetes.io/limit-ranger": `LimitRanger plugin set: ${told.join("; ")}`,
-    };
     // The requested resources decide the class.
-    if (pod.status) pod.status.qosClass = qosClass(pod);
+    if (changed && pod.status) pod.status.qosClass = qosClass(pod);
   },
 
   validate(attributes, context) {
-    const problems: string[] = [];
+    if (attributes.oldObject?.metadata.deletionTimestamp) return;
     const pod = resourcedPod(attributes);
-    if (pod) {
-      for (const item of itemsOf(attributes, context, "Container")) {
-        for (const { resources } of [
-          ...(pod.spec.initContainers ?? []),
-          ...pod.spec.containers,
-        ]) {
-          check(
-            "Container",
-            item,
-            quantities(resources?.requests),
-            quantities(resources?.limits),
-            problems,
-          );
-        }
-      }
-      for (const item of itemsOf(attributes, context, "Pod")) {
-        check(
-          "Pod",
-          item,
-          podQuantities(pod.spec, "requests", { overhead: false }),
-          podQuantities(pod.spec, "limits", { overhead: false }),
-          problems,
+    const claim = pod ? undefined : writtenClaim(attributes);
+    if (!pod && !claim) return;
+    for (const range of rangesOf(attributes, context)) {
+      const problems = pod
+        ? podProblems(pod, range)
+        : claimProblems(claim!, range);
+      const texts = [...new Set(problems)];
+      if (texts.length > 0)
+        refuse(
+          attributes,
+          texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`,
         );
-      }
     }
-    const claim = typed<PersistentVolumeClaim>(
-      createdObject(attributes, "", "persistentvolumeclaims"),
-    );
-    if (claim) {
-      for (const item of itemsOf(
-        attributes,
-        context,
-        "PersistentVolumeClaim",
-      )) {
-        const requests = quantities(claim.spec.resources?.requests);
-        checkBound(
-          "minimum",
-          item.min,
-          requests,
-          "PersistentVolumeClaim",
-          "request",
-          problems,
-        );
-        checkBound(
-          "maximum",
-          item.max,
-          requests,
-          "PersistentVolumeClaim",
-          "request",
-          problems,
-        );
-      }
-    }
-    if (problems.length === 0) return;
-    const text =
-      problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`;
-    throw errors.forbidden(attributes.resource, nameOf(attributes), text);
   },
 };
+
+function podProblems(pod: Pod, range: LimitRange): string[] {
+  return (range.spec?.limits ?? []).flatMap((item) => {
+    if (item.type === "Pod")
+      return problemsOf("Pod", item, {
+        requests: podQuantities(pod.spec, "requests", { overhead: false }),
+        limits: podQuantities(pod.spec, "limits", { overhead: false }),
+      });
+    if (item.type !== "Container") return [];
+    return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap(
+      ({ resources }) =>
+        problemsOf("Container", item, {
+          requests: quantities(resources?.requests),
+          limits: quantities(resources?.limits),
+        }),
+    );
+  });
+}
+
+/** A claim has requests alone. */
+function claimProblems(
+  { spec }: PersistentVolumeClaim,
+  range: LimitRange,
+): string[] {
+  const type = "PersistentVolumeClaim";
+  const requests = quantities(spec.resources?.requests);
+  return itemsOf(range, type).flatMap((item) => [
+    ...each(item.min, (name, bound) =>
+      below({ type, name, bound, request: requests[name] }),
+    ),
+    ...each(item.max, (name, bound) => {
+      const request = requests[name];
+      const usage = `maximum ${name} usage per ${type} is ${bound}`;
+      if (request === undefined) return `${usage}.  No request is specified`;
+      return compareQuantities(request, bound) > 0
+        ? `${usage}, but request is ${request}`
+        : undefined;
+    }),
+  ]);
+}
+
+/** The claim of a create or an update. */
+function writtenClaim({
+  operation,
+  resource,
+  subresource,
+  object,
+}: AdmissionAttributes): PersistentVolumeClaim | undefined {
+  const isClaim =
+    resource.group === "" && resource.resource === "persistentvolumeclaims";
+  return isClaim &&
+    subresource === "" &&
+    (operation === "CREATE" || operation === "UPDATE")
+    ? typed<PersistentVolumeClaim>(object)
+    : undefined;
+}
 
 function quantities(map: object | undefined): Quantities {
   return Object.fromEntries(
@@ -113,18 +129,15 @@ function quantities(map: object | undefined): Quantities {
   );
 }
 
-function itemsOf(
+function rangesOf(
   { namespace }: AdmissionAttributes,
   context: StrategyContext,
-  type: string,
-): LimitRangeItem[] {
-  const ranges = typed<LimitRange[]>(
-    context.list("", "limitranges", namespace),
-  );
-  return ranges
-    .flatMap(({ spec }) => spec?.limits ?? [])
-    .filter((item) => item.type === type);
+): LimitRange[] {
+  return typed<LimitRange[]>(context.list("", "limitranges", namespace));
 }
+
+const itemsOf = ({ spec }: LimitRange, type: string): LimitRangeItem[] =>
+  (spec?.limits ?? []).filter((item) => item.type === type);
 
 /** Returns what was filled in: "cpu, memory request for container c". */
 function applyDefaults(
@@ -160,99 +173,74 @@ function applyDefaults(
   return told;
 }
 
-function compare(a: string, b: string): number {
-  return compareQuantities(a, b);
+/** What one resource is held against. */
+interface Checked {
+  readonly type: string;
+  readonly name: string;
+  readonly bound: string;
+  readonly request: string | undefined;
+  readonly limit?: string | undefined;
 }
 
-function check(
+/** The first problem of each resource. */
+function each(
+  bounds: object | undefined,
+  problemOf: (name: string, bound: string) => string | undefined,
+): string[] {
+  return Object.entries(quantities(bounds)).flatMap(
+    ([name, bound]) => problemOf(name, bound) ?? [],
+  );
+}
+
+function problemsOf(
   type: string,
   item: LimitRangeItem,
-  requests: Quantities,
-  limits: Quantities,
-  problems: string[],
-): void {
-  for (const [name, bound] of Object.entries(quantities(item.min))) {
-    const request = requests[name];
-    if (request === undefined)
-      problems.push(
-        `minimum ${name} usage per ${type} is ${bound}.  No request is specified`,
-      );
-    else if (compare(request, bound) < 0)
-      problems.push(
-        `minimum ${name} usage per ${type} is ${bound}, but request is ${request}`,
-      );
-    const limit = limits[name];
-    if (limit !== undefined && compare(limit, bound) < 0) {
-      problems.push(
-        `minimum ${name} usage per ${type} is ${bound}, but limit is ${limit}`,
-      );
-    }
-  }
-  for (const [name, bound] of Object.entries(quantities(item.max))) {
-    const limit = limits[name];
-    const request = requests[name];
-    if (limit === undefined)
-      problems.push(
-        `maximum ${name} usage per ${type} is ${bound}.  No limit is specified`,
-      );
-    else if (compare(limit, bound) > 0)
-      problems.push(
-        `maximum ${name} usage per ${type} is ${bound}, but limit is ${limit}`,
-      );
-    else if (request !== undefined && compare(request, bound) > 0) {
-      problems.push(
-        `maximum ${name} usage per ${type} is ${bound}, but request is ${request}`,
-      );
-    }
-  }
-  for (const [name, ratio] of Object.entries(
-    quantities(item.maxLimitRequestRatio),
-  )) {
-    const limit = limits[name];
-    const request = requests[name];
-    if (limit === undefined || request === undefined) {
-      problems.push(
-        `${name} max limit to request ratio per ${type} is ${ratio}, but no ${request === undefined ? "request" : "limit"} is specified or request is 0`,
-      );
-      continue;
-    }
-    const [has, least] = [
-      quantityMilliValue(parseQuantity(limit)),
-      quantityMilliValue(parseQuantity(request)),
-    ];
-    if (
-      least > 0 &&
-      (has / least) * 1000 > quantityMilliValue(parseQuantity(ratio))
-    ) {
-      problems.push(
-        `${name} max limit to request ratio per ${type} is ${ratio}, but provided ratio is ${(has / least).toFixed(6)}`,
-      );
-    }
-  }
+  { requests, limits }: { requests: Quantities; limits: Quantities },
+): string[] {
+  const by =
+    (problemOf: (checked: Checked) => string | undefined) =>
+    (name: string, bound: string): string | undefined =>
+      problemOf({
+        ...{ type, name, bound },
+        request: requests[name],
+        limit: limits[name],
+      });
+  return [
+    ...each(item.min, by(below)),
+    ...each(item.max, by(above)),
+    ...each(item.maxLimitRequestRatio, by(beyondRatio)),
+  ];
 }
 
-function checkBound(
-  which: "minimum" | "maximum",
-  bounds: object | undefined,
-  values: Quantities,
-  type: string,
-  what: string,
-  problems: string[],
-): void {
-  for (const [name, bound] of Object.entries(quantities(bounds))) {
-    const value = values[name];
-    if (value === undefined)
-      problems.push(
-        `${which} ${name} usage per ${type} is ${bound}.  No ${what} is specified`,
-      );
-    else if (
-      which === "minimum"
-        ? compare(value, bound) < 0
-        : compare(value, bound) > 0
-    ) {
-      problems.push(
-        `${which} ${name} usage per ${type} is ${bound}, but ${what} is ${value}`,
-      );
-    }
-  }
+function below(checked: Checked): string | undefined {
+  const { type, name, bound, request, limit } = checked;
+  const usage = `minimum ${name} usage per ${type} is ${bound}`;
+  if (request === undefined) return `${usage}.  No request is specified`;
+  if (compareQuantities(request, bound) < 0)
+    return `${usage}, but request is ${request}`;
+  return limit !== undefined && compareQuantities(limit, bound) < 0
+    ? `${usage}, but limit is ${limit}`
+    : undefined;
+}
+
+function above(checked: Checked): string | undefined {
+  const { type, name, bound, request, limit } = checked;
+  const usage = `maximum ${name} usage per ${type} is ${bound}`;
+  if (limit === undefined) return `${usage}.  No limit is specified`;
+  if (compareQuantities(limit, bound) > 0)
+    return `${usage}, but limit is ${limit}`;
+  return request !== undefined && compareQuantities(request, bound) > 0
+    ? `${usage}, but request is ${request}`
+    : undefined;
+}
+
+function beyondRatio(checked: Checked): string | undefined {
+  const { type, name, bound, request = "0", limit = "0" } = checked;
+  const [has, least] = [quantityMilliValue(limit), quantityMilliValue(request)];
+  const text = `${name} max limit to request ratio per ${type} is ${bound}, but`;
+  if (least === 0) return `${text} no request is specified or request is 0`;
+  if (has === 0) return `${text} no limit is specified or limit is 0`;
+  return (has / least) * 1000 > quantityMilliValue(bound)
+    ? `${text} provided ratio is ${(has / least).toFixed(6)}`
+    : undefined;
 }

@@ -27,6 +27,7 @@ export function requireCovering(
   limited: readonly LimitedResource[],
   quotas: readonly ResourceQuota[],
   attributes: AdmissionAttributes,
+  nowMs: number,
 ): void {
   const { object, resource } = attributes;
   const own = limited.filter(
@@ -41,7 +42,7 @@ export function requireCovering(
       .flatMap(({ spec }) => Object.keys(spec?.hard ?? {})),
   );
   const missing = Object.entries(
-    usageOf(resource.group, resource.resource, object),
+    usageOf(resource.group, resource.resource, object, nowMs),
   ).flatMap(([name, value]) =>
     compareQuantities(value, "0") > 0 &&
     parts.some((part) => name.includes(part)) &&

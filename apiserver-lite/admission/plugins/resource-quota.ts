@@ -1,7 +1,6 @@
 // ResourceQuota: refuses objects that would take a namespace above its quotas. The usage is counted from the watch cache
 // at the moment of the request, together with what this process has just let through but not yet stored; status.used is
 // the quota controller's to keep.
-import { errors } from "../../../api/errors.ts";
 import { saysPodLevelResources } from "../../../api/objects/pod-resources.ts";
 import { compareQuantities } from "../../../api/quantity.ts";
 import type { AnyObject } from "../../../api/object.ts";
@@ -9,11 +8,10 @@ import type { Pod, ResourceQuota } from "../../../api/types/core-v1.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "../plugin.ts";
 import { requireCovering, type LimitedResource } from "./quota-limits.ts";
-import { isResize, nameOf } from "./requests.ts";
+import { isResize, nameOf, refuse } from "./requests.ts";
 import {
   addUsage,
   areEvents,
-  isFinished,
   usageBeyond,
   usageOf,
   type Usage,
@@ -58,7 +56,9 @@ export function createResourceQuota(
       const quotas = typed<ResourceQuota[]>(
         context.list("", "resourcequotas", namespace),
       );
-      requireCovering(limited, quotas, attributes);
+      const usageNow = (one: Readonly<AnyObject>): Usage =>
+        usageOf(group, plural, one, context.clock.now());
+      requireCovering(limited, quotas, attributes, context.clock.now());
       if (quotas.length === 0) return;
       const nowMs = context.clock.monotonic();
       const isHere = (one: Reservation): boolean =>
@@ -72,18 +72,22 @@ export function createResourceQuota(
             one.untilMs > nowMs && !(isHere(one) && isStored(one, context)),
         )
         .slice(-MAX_RESERVATIONS);
-      const wanted = usageOf(group, plural, object);
+      const wanted = usageNow(object);
       const usage = oldObject
-        ? usageBeyond(wanted, usageOf(group, plural, oldObject))
+        ? usageBeyond(wanted, usageNow(oldObject))
         : wanted;
       const taken = [
         ...context
           .list(group, plural, namespace)
-          .filter((one) => !isFinished(plural, one))
-          .map((one) => ({ object: one, usage: usageOf(group, plural, one) })),
+          .map((one) => ({ object: one, usage: usageNow(one) })),
         ...reservations.filter(isHere),
       ];
-      for (const quota of quotas) checkQuota(quota, usage, taken, attributes);
+      const concerned = quotas.filter((quota) =>
+        isInQuotaScope(quota, plural, object),
+      );
+      for (const quota of concerned) checkSpecified(quota, attributes);
+      for (const quota of concerned)
+        checkQuota(quota, usage, taken, attributes);
       if (attributes.dryRun || Object.keys(usage).length === 0) return;
       reservations.push({
         ...{ namespace, resource, name: nameOf(attributes), object, usage },
@@ -124,6 +128,29 @@ function isStored(
     : stored?.metadata.resourceVersion !== version;
 }
 
+const hardOf = ({ spec }: ResourceQuota): Usage =>
+  Object.fromEntries(
+    Object.entries(spec?.hard ?? {}).map(([name, value]) => [
+      name,
+      String(value),
+    ]),
+  );
+
+/** A pod has to say what it takes of cpu and memory where a quota bounds them. */
+function checkSpecified(
+  quota: ResourceQuota,
+  attributes: AdmissionAttributes,
+): void {
+  const { group, resource } = attributes.resource;
+  if (group !== "" || resource !== "pods") return;
+  const missing = unspecified(hardOf(quota), typed<Pod>(attributes.object!));
+  if (missing !== "")
+    refuse(
+      attributes,
+      `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,
+    );
+}
+
 function checkQuota(
   quota: ResourceQuota,
   /** What the request takes, or takes more than before. */
@@ -131,25 +158,8 @@ function checkQuota(
   taken: readonly { object: Readonly<AnyObject>; usage: Usage }[],
   attributes: AdmissionAttributes,
 ): void {
-  const { group, resource } = attributes.resource;
-  const object = attributes.object!;
-  if (!isInQuotaScope(quota, resource, object)) return;
-  const hard = Object.fromEntries(
-    Object.entries(quota.spec?.hard ?? {}).map(([key, value]) => [
-      key,
-      String(value),
-    ]),
-  );
-  const refuse = (why: string): never => {
-    throw errors.forbidden(attributes.resource, nameOf(attributes), why);
-  };
-  if (resource === "pods" && group === "") {
-    const missing = unspecified(hard, typed<Pod>(object));
-    if (missing !== "")
-      refuse(
-        `failed quota: ${quota.metadata.name ?? ""}: must specify ${missing}`,
-      );
-  }
+  const { resource } = attributes.resource;
+  const hard = hardOf(quota);
   const counted = Object.keys(hard).filter(
     (name) =>
       wanted[name] !== undefined && compareQuantities(wanted[name], "0") > 0,
@@ -167,6 +177,7 @@ function checkQuota(
   const list = (values: Readonly<Usage>): string =>
     exceeded.map((name) => `${name}=${values[name] ?? "0"}`).join(",");
   refuse(
+    attributes,
     `exceeded quota: ${quota.metadata.name ?? ""}, requested: ${list(wanted)}, used: ${list(used)}, limited: ${list(hard)}`,
   );
 }
@@ -190,10 +201,8 @@ function unspecified(hard: Readonly<Usage>, { spec }: Pod): string {
         return given?.[resource] === undefined;
       },
     );
-    if (without.length > 0)
-      parts.push(
-        `${name} for: ${without.map((container) => container.name).join(",")}`,
-      );
+    const names = without.map((container) => container.name).sort();
+    if (names.length > 0) parts.push(`${name} for: ${names.join(",")}`);
   }
   return parts.join("; ");
 }

@@ -15,6 +15,7 @@ import {
   testPod,
 } from "../../support/control-plane.ts";
 import type { ControlPlane } from "../../support/control-plane.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 let plane: ControlPlane;
 const start = async (controllers: object = {}): Promise<void> => {
@@ -149,11 +150,55 @@ test("nothing else goes while a pod can't be deleted", async () => {
         : plane.client.resource(one),
   } as unknown as Client;
   const content = (podsFirst: boolean) =>
-    deleteContent(withoutPods, discovery, "d", Date.now(), podsFirst);
+    deleteContent(
+      withoutPods,
+      discovery,
+      "d",
+      Date.now(),
+      podsFirst,
+      Date.now(),
+    );
   expect((await content(true)).deletionErrors).toEqual(["no pods today"]);
   const kept = () =>
     plane.api.all<ConfigMap>(configMaps).map(({ metadata }) => metadata.name);
   expect(kept()).toContain("kept");
   await content(false);
   expect(kept()).not.toContain("kept");
+});
+
+test("pods that stay beyond their grace are reported, and looked at again", async () => {
+  await plane.stop();
+  const clock = new FakeClock();
+  plane = await startControlPlane({
+    clock,
+    controllers: { controllers: ["namespace-controller"] },
+  });
+  await create("e");
+  const pod = testPod("lost", {
+    nodeName: "n",
+    terminationGracePeriodSeconds: 30,
+  });
+  pod.metadata.namespace = "e";
+  await plane.client.resource(pods).create(pod);
+  await plane.client.resource(namespaces).delete("e");
+  const failure = async () => {
+    const { status } = await plane.client.resource(namespaces).get("e");
+    return status?.conditions?.find(
+      ({ type }) => type === "NamespaceDeletionContentFailure",
+    );
+  };
+  await clock.advanceAsync(10_000);
+  expect(await failure()).toMatchObject({ status: "False" });
+  await clock.advanceAsync(30_000);
+  expect(await failure()).toMatchObject({
+    status: "True",
+    reason: "ContentDeletionFailed",
+    message:
+      "Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: e for gvr: /v1, Resource=pods",
+  });
+  await plane.client.resource(pods).delete("lost", "e", {
+    gracePeriodSeconds: 0,
+  });
+  await clock.advanceAsync(60_000);
+  expect(plane.api.all(namespaces)).toEqual([]);
 });

@@ -67,7 +67,7 @@ describe.each(podShapes)("$what", ({ spec, requests, limits, qos, ranged }) => {
   });
 
   test("by quota", () => {
-    const usage = usageOf("", "pods", pod as unknown as AnyObject);
+    const usage = usageOf("", "pods", pod as unknown as AnyObject, 0);
     const of = (part: string): Record<string, string> =>
       Object.fromEntries(
         Object.entries(usage).flatMap(([name, value]) =>
@@ -234,7 +234,7 @@ describe("a pod whose resources change in place", () => {
     },
   });
   const usage = (pod: Pod): unknown => {
-    const all = usageOf("", "pods", pod as unknown as AnyObject);
+    const all = usageOf("", "pods", pod as unknown as AnyObject, 0);
     return [
       "requests.cpu",
       "requests.memory",
