@@ -2,8 +2,8 @@
 // behavior's policies (without a behavior: at most double, but 4 at least), and the autoscaler's own range. Each step
 // says why it changed the number, as conditions of the reference.
 //
-// A history belongs to one autoscaler. What is older than every window and period is dropped, so that it holds at most
-// one entry a sync within the longest of them.
+// A history belongs to one autoscaler. Recommendations older than every window are dropped, and changes older than every
+// period of their direction make room for newer ones: it holds no more than one entry a sync within the longest of them.
 import type {
   HPAScalingRules,
   HorizontalPodAutoscalerSpec,
@@ -135,10 +135,16 @@ export function recordScale(
     : downRules(behavior.scaleDown, 0);
   const longestMs =
     Math.max(0, ...policies.map(({ periodSeconds }) => periodSeconds)) * 1000;
-  const kept = (events: readonly Stamped[]): Stamped[] => [
-    ...events.filter(({ atMs }) => atMs >= nowMs - longestMs),
-    { atMs: nowMs, replicas: Math.abs(replicas - currentReplicas) },
-  ];
+  // One that is too old for the periods of its direction gives up its place to the new one, and not before: it may count
+  // for longer periods of the other direction.
+  const kept = (events: readonly Stamped[]): Stamped[] => {
+    const event = {
+      atMs: nowMs,
+      replicas: Math.abs(replicas - currentReplicas),
+    };
+    const old = events.findLastIndex(({ atMs }) => atMs < nowMs - longestMs);
+    return old < 0 ? [...events, event] : events.with(old, event);
+  };
   if (isUp) history.ups = kept(history.ups);
   else history.downs = kept(history.downs);
 }

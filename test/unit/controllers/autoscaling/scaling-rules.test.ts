@@ -237,3 +237,24 @@ describe("with a behavior", () => {
     ]);
   });
 });
+
+test("a change counts for a longer period of the other direction until a newer one takes its place", () => {
+  const pods = (value: number, periodSeconds: number) => ({
+    policies: [{ type: "Pods", value, periodSeconds }],
+    stabilizationWindowSeconds: 0,
+  });
+  const course = new Course(
+    spec({ scaleUp: pods(10, 15), scaleDown: pods(1, 300) }),
+  );
+  // The first two are too old when the third comes, which takes the place of the last of them.
+  const ups = [0, 10, 60].map(
+    (second, index) => course.step(second, 10 + index, 11 + index).replicas,
+  );
+  expect(ups).toEqual([11, 12, 13]);
+  // 13 now, 11 before the two that are left: one less may be at the end of the period.
+  expect(brief(course.step(70, 13, 1))).toEqual([
+    10,
+    "ReadyForNewScale",
+    "ScaleDownLimit",
+  ]);
+});
