@@ -13,13 +13,18 @@ import {
   subjectAccessReviews,
 } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
-import { Reconciler } from "../reconciler.ts";
+import { Reconciler, RetryLater } from "../reconciler.ts";
 import { ServingApprover } from "./serving-approver.ts";
 import {
   kubeletClientSigner,
   servingSigner,
   signerProblem,
 } from "./signers.ts";
+
+interface Kind {
+  readonly subresource: string;
+  readonly message: string;
+}
 
 export function createCertificateApprover(
   context: ControllerContext,
@@ -37,6 +42,7 @@ export function createCertificateApprover(
     name: "certificatesigningrequest-approving-controller",
     context,
     concurrency: 5,
+    baseBackoffMs: 200,
     reconcile,
   });
 
@@ -80,10 +86,15 @@ export function createCertificateApprover(
   ): Promise<string | undefined> {
     if (csr.spec.signerName === servingSigner)
       return serving?.approval(csr, soundRequest(csr));
-    const kind = kindOf(csr);
-    return kind && (await mayApprove(csr, kind.subresource))
-      ? kind.message
-      : undefined;
+    const kinds = kindsOf(csr);
+    for (const { subresource, message } of kinds)
+      if (await mayApprove(csr, subresource)) return message;
+    // The permission may come later, without an event here.
+    if (kinds.length > 0)
+      throw new RetryLater(
+        `${csr.spec.username} may not have certificate request ${csr.metadata.name} approved`,
+      );
+    return undefined;
   }
 
   async function mayApprove(
@@ -119,23 +130,24 @@ export function createCertificateApprover(
   });
 }
 
-/** Which permission the request needs; undefined when it is not a node's client certificate. */
-function kindOf(
-  csr: CertificateSigningRequest,
-): { subresource: string; message: string } | undefined {
+const selfRenewal: Kind = {
+  subresource: "selfnodeclient",
+  message:
+    "Auto approving self kubelet client certificate after SubjectAccessReview.",
+};
+const firstOne: Kind = {
+  subresource: "nodeclient",
+  message:
+    "Auto approving kubelet client certificate after SubjectAccessReview.",
+};
+
+/** Which permissions let the request pass, one of them; none when it is not a node's client certificate. */
+function kindsOf(csr: CertificateSigningRequest): Kind[] {
   const request = soundRequest(csr);
-  if (!request) return undefined;
+  if (!request) return [];
   return csr.spec.username === request.subject.commonName
-    ? {
-        subresource: "selfnodeclient",
-        message:
-          "Auto approving self kubelet client certificate after SubjectAccessReview.",
-      }
-    : {
-        subresource: "nodeclient",
-        message:
-          "Auto approving kubelet client certificate after SubjectAccessReview.",
-      };
+    ? [selfRenewal, firstOne]
+    : [firstOne];
 }
 
 /** Undefined: the signer would refuse it. */

@@ -1,4 +1,6 @@
-// Removes old CertificateSigningRequests: issued, denied and failed ones after an hour, pending ones after a day.
+// Removes old CertificateSigningRequests: issued, denied and failed ones after an hour, pending ones after a day, and
+// those whose certificate is over.
+import { X509Certificate } from "node:crypto";
 import { isNotFound } from "../../api/errors.ts";
 import type { CertificateSigningRequest } from "../../api/types/certificates-v1.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
@@ -25,6 +27,7 @@ export function createCertificateCleaner(
     const csr = informer.lister.get(name);
     if (!csr) return;
     const leftMs = expiryMs(csr) - clock.now();
+    if (leftMs === Infinity) return;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     try {
       await client.resource(certificateSigningRequests).delete(name);
@@ -39,17 +42,31 @@ export function createCertificateCleaner(
   });
 }
 
+/** Infinity: one that was decided on and is not issued yet waits for its signer. */
 function expiryMs({ metadata, status }: CertificateSigningRequest): number {
-  const { conditions } = status ?? {};
-  for (const type of ["Denied", "Failed", "Approved"]) {
-    const condition = findCondition(conditions, type);
-    const over = type !== "Approved" || status?.certificate !== undefined;
-    if (condition && over)
-      return (
-        Date.parse(
-          condition.lastUpdateTime ?? condition.lastTransitionTime ?? "",
-        ) + doneMs
-      );
+  const { conditions = [], certificate } = status ?? {};
+  if (conditions.length === 0)
+    return Date.parse(metadata.creationTimestamp ?? "") + pendingMs;
+  const doneAtMs = conditions
+    .filter(({ type }) => type !== "Approved" || certificate !== undefined)
+    .map(({ lastUpdateTime, lastTransitionTime }) =>
+      Date.parse(lastUpdateTime ?? lastTransitionTime ?? ""),
+    );
+  const isIssued =
+    certificate !== undefined && findCondition(conditions, "Approved");
+  return Math.min(
+    // Without a time it stays.
+    ...doneAtMs.map((ms) => (Number.isNaN(ms) ? Infinity : ms + doneMs)),
+    isIssued ? certificateEndMs(certificate) : Infinity,
+  );
+}
+
+/** Infinity for what is no certificate. */
+function certificateEndMs(certificate: string): number {
+  try {
+    const pem = Buffer.from(certificate, "base64");
+    return Date.parse(new X509Certificate(pem).validTo);
+  } catch {
+    return Infinity;
   }
-  return Date.parse(metadata.creationTimestamp ?? "") + pendingMs;
 }
