@@ -1,7 +1,8 @@
 // Keeps claims that a pod uses, and volumes that a claim is bound to, until they are used no more: removes the finalizer
 // that admission put there when a deleted one is free, and gives it to those that lack it.
 //
-// A pod that no node has taken yet does not hold a claim: the agent would not start it with a claim that is going.
+// A pod that no node has taken yet does not hold a claim: the agent would not start it with a claim that is going. Nor does
+// one that its agent is done with hold a claim that was made for it: that pod may have to wait for the claim.
 import { objectKey, splitKey } from "../../api/object.ts";
 import type {
   PersistentVolume,
@@ -20,6 +21,8 @@ import { Reconciler } from "../reconciler.ts";
 import {
   claimIndex,
   claimKeysOf,
+  claimNameOf,
+  isOwnedByPod,
 } from "../../api/objects/volumes/pod-claims.ts";
 
 const CLAIM_FINALIZER = "kubernetes.io/pvc-protection";
@@ -44,13 +47,11 @@ export function createClaimProtectionController(
         claim,
         CLAIM_FINALIZER,
         async () => {
-          const using = (pod: Pod): boolean => Boolean(pod.spec.nodeName);
+          const using = (pod: Pod): boolean => isUsedBy(claim, pod);
           if (podInformer.lister.byIndex("claim", key).some(using)) return true;
           // The cache may be behind a pod that just came.
           const { items } = await client.resource(pods).list({ namespace });
-          return items.some(
-            (pod) => using(pod) && claimKeysOf(pod).includes(key),
-          );
+          return items.some(using);
         },
       );
     },
@@ -68,9 +69,26 @@ export function createClaimProtectionController(
       onUpdate: (old, pod) => {
         // After a gap in the watch a pod and its successor of the same name are one update.
         if (old.metadata.uid !== pod.metadata.uid) release(old);
+        if (isShutDown(pod) && !isShutDown(old)) release(pod);
       },
       onDelete: release,
     });
+}
+
+function isUsedBy(claim: PersistentVolumeClaim, pod: Pod): boolean {
+  const { spec } = pod;
+  if (!spec.nodeName) return false;
+  return (spec.volumes ?? []).some(
+    (volume) =>
+      claimNameOf(pod, volume) === claim.metadata.name &&
+      (!volume.ephemeral || (!isShutDown(pod) && isOwnedByPod(claim, pod))),
+  );
+}
+
+/** Its agent is done with it, or it was deleted by force: only finalizers hold it. */
+function isShutDown({ metadata }: Pod): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0;
 }
 
 export function createVolumeProtectionController(

@@ -47,7 +47,10 @@ export function createEphemeralVolumeController(
       await client.resource(persistentVolumeClaims).create(wanted);
     } catch (error) {
       failures.count();
-      throw error;
+      throw new Error(
+        `create PVC ${wanted.metadata.name}: ${(error as Error).message}`,
+        { cause: error },
+      );
     }
   };
   const reconciler: Reconciler = new Reconciler({

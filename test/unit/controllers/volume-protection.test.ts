@@ -7,10 +7,12 @@ import type {
 import {
   persistentVolumeClaims,
   persistentVolumes,
+  pods,
 } from "../../../client/resources.ts";
 import {
   passes,
   startControlPlane,
+  testPod,
   type ControlPlane,
 } from "../../support/control-plane.ts";
 
@@ -96,4 +98,54 @@ test("a volume that was released before it is deleted goes at once", async () =>
   await passes(async () => expect(await phase()).toBe("Released"));
   await volumes().delete("v");
   await allGone();
+});
+
+test("a claim made for a pod goes when that one's agent is done with it, though the pod waits for the claim", async () => {
+  plane = await startControlPlane({
+    controllers: {
+      controllers: ["persistentvolumeclaim-protection-controller"],
+    },
+  });
+  const volume = (name: string, source: object) => ({ name, ...source });
+  const made = await plane.client.resource(pods).create({
+    ...testPod("p", {
+      nodeName: "n",
+      volumes: [
+        volume("own", { ephemeral: { volumeClaimTemplate: { spec: {} } } }),
+        volume("other", { persistentVolumeClaim: { claimName: "other" } }),
+      ],
+    }),
+  });
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p" };
+  for (const [name, ownerReferences] of [
+    ["p-own", [{ ...owner, uid: made.metadata.uid!, controller: true }]],
+    ["other", undefined],
+  ] as const) {
+    await claims().create({
+      metadata: {
+        name,
+        namespace: "default",
+        finalizers: ["kubernetes.io/pvc-protection"],
+        ...(ownerReferences ? { ownerReferences: [...ownerReferences] } : {}),
+      },
+      spec: {},
+    });
+    await claims().delete(name, "default");
+  }
+  const left = () =>
+    plane.api
+      .all<PersistentVolumeClaim>(persistentVolumeClaims)
+      .map(({ metadata }) => metadata.name);
+  expect(left()).toEqual(["p-own", "other"]);
+  await plane.client.resource(pods).patch("p", "default", {
+    type: "merge",
+    body: {
+      metadata: {
+        finalizers: ["foregroundDeletion"],
+        deletionTimestamp: "2025-01-01T00:00:00Z",
+        deletionGracePeriodSeconds: 0,
+      },
+    },
+  });
+  await passes(() => expect(left()).toEqual(["other"]));
 });
