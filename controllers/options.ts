@@ -68,6 +68,7 @@ export interface ControllerOptions {
   /** Between looks at all attachments beside those that events cause. */
   attachDetachReconcileSyncPeriodMs: number;
   disableAttachDetachReconcileSync: boolean;
+  disableForceDetachOnTimeout: boolean;
   /** PEM bundle published as kube-root-ca.crt; without it nothing is published. */
   rootCa?: string;
   /** PEM pair the built-in signers sign with; without it no request is signed. */
@@ -168,6 +169,7 @@ export const defaultControllerOptions: ControllerOptions = {
   recyclerTemplates: {},
   attachDetachReconcileSyncPeriodMs: 60_000,
   disableAttachDetachReconcileSync: false,
+  disableForceDetachOnTimeout: false,
   approveServingCertificates: false,
   clusterSigningDurationMs: 8760 * 3_600_000,
   leaderElect: false,

@@ -314,7 +314,7 @@ const tables: readonly SpecifiedTable[] = [
       "cloud-provider cloud-config external-cloud-volume-plugin",
       "controller-start-interval",
       "enable-leader-migration leader-migration-config",
-      "disable-attach-detach-reconcile-sync",
+      "disable-attach-detach-reconcile-sync disable-force-detach-on-timeout",
       "logging-format v vmodule",
       "feature-gates emulated-version",
       "permit-address-sharing permit-port-sharing",

@@ -55,6 +55,12 @@ export const controllerOptions: OptionGroup = group(
     "No periodic reconcile of attachments.",
   ),
   option(
+    "disable-force-detach-on-timeout",
+    "bool",
+    "false",
+    "A node that is away keeps its volumes, until it is tainted as out of service.",
+  ),
+  option(
     "horizontal-pod-autoscaler-sync-period",
     "duration",
     "15s",

@@ -113,6 +113,7 @@ export const usedControllerManagerOptions: readonly string[] = [
   "pv-recycler-pod-template-filepath-hostpath",
   "attach-detach-reconcile-sync-period",
   "disable-attach-detach-reconcile-sync",
+  "disable-force-detach-on-timeout",
   "leader-elect",
   "leader-elect-lease-duration",
   "leader-elect-renew-deadline",

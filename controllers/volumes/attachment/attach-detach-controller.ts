@@ -45,6 +45,7 @@ import {
   attachmentFor,
   detachDelayMs,
   forcedDetach,
+  isOver,
   managedAnnotation,
   multiAttachText,
   nodesThatNeed,
@@ -80,6 +81,8 @@ class AttachDetachController {
   readonly #attachments: Informer<VolumeAttachment>;
   /** Monotonic times since which attachments are no longer needed, by their names. */
   readonly #idleSince = new Map<string, number>();
+  /** What nodes that are gone reported last, as long as volumes are attached to them. */
+  readonly #lastInUse = new Map<string, readonly string[]>();
   readonly #metrics = new AttachmentMetrics(() => this.#state());
 
   constructor(context: ControllerContext) {
@@ -220,10 +223,13 @@ class AttachDetachController {
     const since = this.#idleSince.get(name) ?? nowMs;
     this.#idleSince.set(name, since);
     const csi = volume?.spec?.csi;
+    const used = node ? volumesInUse(node) : this.#lastInUse.get(nodeName);
     const inUse =
-      csi !== undefined &&
-      (node?.status?.volumesInUse ?? []).includes(uniqueVolumeName(csi));
-    const state = { node, inUse, waitedMs: nowMs - since };
+      csi !== undefined && (used?.includes(uniqueVolumeName(csi)) ?? true);
+    const state = {
+      ...{ node, inUse, waitedMs: nowMs - since },
+      patient: this.#context.options.disableForceDetachOnTimeout,
+    };
     const delayMs = detachDelayMs(state);
     if (delayMs !== undefined) return delayMs;
     await this.#writeAttached(nodeName, name);
@@ -326,7 +332,7 @@ class AttachDetachController {
         onUpdate(old, pod) {
           if (
             old.spec.nodeName !== pod.spec.nodeName ||
-            old.status?.phase !== pod.status?.phase
+            isOver(old) !== isOver(pod)
           )
             ofPod(pod);
         },
@@ -343,12 +349,20 @@ class AttachDetachController {
           if (spec?.csi?.driver === metadata.name) queue.add(of.name);
       })
       .watch(this.#nodes, {
-        onAdd: ofNode,
+        onAdd: (node) => {
+          this.#lastInUse.delete(node.metadata.name);
+          ofNode(node);
+        },
         onUpdate: (old, node) => {
           if (concernsAttachments(old) !== concernsAttachments(node))
             ofNode(node);
         },
-        onDelete: ofNode,
+        onDelete: (node) => {
+          const { name } = node.metadata;
+          if (this.#attachments.lister.byIndex("node", name).length > 0)
+            this.#lastInUse.set(name, volumesInUse(node));
+          ofNode(node);
+        },
       })
       .watch(this.#attachments, {
         onAdd: ofAttachment,
@@ -358,11 +372,17 @@ class AttachDetachController {
         },
         onDelete: (attachment) => {
           this.#idleSince.delete(nameOf(attachment));
+          const { nodeName } = attachment.spec;
+          if (this.#attachments.lister.byIndex("node", nodeName).length === 0)
+            this.#lastInUse.delete(nodeName);
           ofAttachment(attachment);
         },
       });
   }
 }
+
+const volumesInUse = ({ status }: Node): readonly string[] =>
+  status?.volumesInUse ?? [];
 
 const nameOf = ({ metadata }: VolumeAttachment): string => metadata.name;
 

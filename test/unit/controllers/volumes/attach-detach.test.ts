@@ -246,13 +246,16 @@ test("a node that is not ready keeps a volume for six minutes, one out of servic
     ...testNode("n"),
     status: { conditions: [{ type: "Ready", status }] },
   });
+  const state = { patient: false };
   const delay = (of: Node | undefined, waitedMs: number, held = true) =>
-    detachDelayMs({ node: of, inUse: held, waitedMs });
+    detachDelayMs({ ...state, node: of, inUse: held, waitedMs });
   expect(delay(ready("True"), 1e9)).toBe(Infinity);
   expect(delay(ready("True"), 0, false)).toBeUndefined();
   expect(delay(ready("Unknown"), 1000)).toBe(forcedDetachMs - 999);
   expect(delay(ready("Unknown"), forcedDetachMs + 1)).toBeUndefined();
-  expect(delay(undefined, 0)).toBeUndefined();
+  expect(delay(undefined, 1000)).toBe(forcedDetachMs - 999);
+  expect(delay(undefined, forcedDetachMs + 1)).toBeUndefined();
+  expect(delay(undefined, 0, false)).toBeUndefined();
   const outOfService: Node = {
     ...ready("Unknown"),
     spec: {
@@ -263,10 +266,79 @@ test("a node that is not ready keeps a volume for six minutes, one out of servic
   };
   expect(delay(outOfService, 0)).toBeUndefined();
   const why = (of: Node | undefined, waitedMs: number, held = true) =>
-    forcedDetach({ node: of, inUse: held, waitedMs });
+    forcedDetach({ ...state, node: of, inUse: held, waitedMs });
   expect(why(ready("Unknown"), forcedDetachMs + 1)).toBe("timeout");
   expect(why(outOfService, forcedDetachMs)).toBe("out-of-service");
   expect(why(outOfService, forcedDetachMs + 1)).toBe("timeout");
   expect(why(outOfService, 1e9, false)).toBeUndefined();
-  expect(why(undefined, 1e9)).toBeUndefined();
+  expect(why(undefined, 1e9)).toBe("timeout");
+  expect(why(undefined, 1e9, false)).toBeUndefined();
+  state.patient = true;
+  expect(delay(ready("Unknown"), 1e9)).toBe(Infinity);
+  expect(delay(undefined, 1e9)).toBe(Infinity);
+  expect(delay(ready("Unknown"), 1e9, false)).toBeUndefined();
+  expect(delay(outOfService, 0)).toBeUndefined();
+  expect(why(outOfService, 1e9)).toBe("out-of-service");
+});
+
+test("a volume that a node had in use when it went is not detached at once, one that it had not is", async () => {
+  await node("n1");
+  await volume();
+  await pod("p", "n1");
+  await passes(() => fulfil("n1"));
+  await inUse("n1", [unique]);
+  await passes(async () =>
+    expect(await attachedOn("n1")).toEqual([{ name: unique, devicePath: "" }]),
+  );
+  await plane.client.resource(nodes).delete("n1");
+  await remove("p");
+  await node("n2");
+  await pod("q", "n2");
+  await passes(() =>
+    expect(plane.api.all<Event>(events)).toContainEqual(
+      expect.objectContaining({
+        message:
+          'Multi-Attach error for volume "v" Volume is already exclusively attached to one node and can\'t be attached to another',
+      }),
+    ),
+  );
+  expect(attachments().map(({ nodeName }) => nodeName)).toEqual(["n1"]);
+  await node("n1");
+  await passes(() =>
+    expect(attachments().map(({ nodeName }) => nodeName)).toEqual(["n2"]),
+  );
+});
+
+test("a pod that waits for a finalizer needs its volume no more when its containers have ended", async () => {
+  await node("n1");
+  await node("n2");
+  await volume();
+  await pod("p", "n1");
+  await passes(() => fulfil("n1"));
+  await plane.client.resource(pods).patch("p", "default", {
+    type: "merge",
+    body: { metadata: { finalizers: ["example.com/held"] } },
+  });
+  const runs = (state: object) =>
+    plane.client.resource(pods).patch(
+      "p",
+      "default",
+      {
+        type: "merge",
+        body: { status: { containerStatuses: [{ name: "c", state }] } },
+      },
+      { subresource: "status" },
+    );
+  await runs({ running: {} });
+  await plane.client.resource(pods).delete("p", "default");
+  await pod("q", "n2");
+  await passes(() =>
+    expect(plane.api.all<Event>(events)).toContainEqual(
+      expect.objectContaining({ reason: "FailedAttachVolume" }),
+    ),
+  );
+  await runs({ terminated: { exitCode: 0 } });
+  await passes(() =>
+    expect(attachments().map(({ nodeName }) => nodeName)).toEqual(["n2"]),
+  );
 });
