@@ -22,6 +22,7 @@ import { createJobController } from "./job/job-controller.ts";
 import { createNamespaceController } from "./namespace/namespace-controller.ts";
 import { createNodeIpamController } from "./node-ipam/node-ipam-controller.ts";
 import { createNodeLifecycleController } from "./node/node-lifecycle.ts";
+import { createTtlController } from "./node/ttl-controller.ts";
 import { createTaintEvictionController } from "./node/taint-eviction.ts";
 import { createPodGarbageCollector } from "./garbage-collector/pod-garbage-collector.ts";
 import {
@@ -245,6 +246,12 @@ export const initializers: readonly Initializer[] = [
     alias: "disruption",
     account: "disruption-controller",
     create: createDisruptionController,
+  },
+  {
+    name: "ttl-controller",
+    alias: "ttl",
+    account: "ttl-controller",
+    create: createTtlController,
   },
   {
     name: "ttl-after-finished-controller",
