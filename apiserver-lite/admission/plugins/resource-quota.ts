@@ -58,6 +58,16 @@ export function createResourceQuota(
       );
       const usageNow = (one: Readonly<AnyObject>): Usage =>
         usageOf(group, plural, one, context.clock.now());
+      const concerned = quotas.filter((quota) =>
+        isInQuotaScope(quota, plural, object),
+      );
+      for (const quota of concerned) checkSpecified(quota, attributes);
+      const wanted = usageNow(object);
+      const usage = oldObject
+        ? usageBeyond(wanted, usageNow(oldObject))
+        : wanted;
+      // An update that takes no more passes, whatever there is by now.
+      if (Object.keys(usage).length === 0) return;
       requireCovering(limited, quotas, attributes, context.clock.now());
       if (quotas.length === 0) return;
       const nowMs = context.clock.monotonic();
@@ -72,23 +82,15 @@ export function createResourceQuota(
             one.untilMs > nowMs && !(isHere(one) && isStored(one, context)),
         )
         .slice(-MAX_RESERVATIONS);
-      const wanted = usageNow(object);
-      const usage = oldObject
-        ? usageBeyond(wanted, usageNow(oldObject))
-        : wanted;
       const taken = [
         ...context
           .list(group, plural, namespace)
           .map((one) => ({ object: one, usage: usageNow(one) })),
         ...reservations.filter(isHere),
       ];
-      const concerned = quotas.filter((quota) =>
-        isInQuotaScope(quota, plural, object),
-      );
-      for (const quota of concerned) checkSpecified(quota, attributes);
       for (const quota of concerned)
         checkQuota(quota, usage, taken, attributes);
-      if (attributes.dryRun || Object.keys(usage).length === 0) return;
+      if (attributes.dryRun) return;
       reservations.push({
         ...{ namespace, resource, name: nameOf(attributes), object, usage },
         version: oldObject?.metadata.resourceVersion,

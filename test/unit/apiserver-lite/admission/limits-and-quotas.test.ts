@@ -250,4 +250,24 @@ describe("a quota", () => {
       'pods "x" is forbidden: failed quota: b: must specify limits.cpu for: x,y,z',
     );
   });
+
+  test("a limited resource needs one that covers it, but not for an update that takes no more", () => {
+    const plugin = createResourceQuota([
+      {
+        group: "",
+        resource: "persistentvolumeclaims",
+        matchContains: ["requests.storage"],
+        matchScopes: [],
+      },
+    ]);
+    const asked = (object: AnyObject, old?: AnyObject): string =>
+      answer(plugin, attributesOf("persistentvolumeclaims", object, old));
+    const problem =
+      'persistentvolumeclaims "x" is forbidden: insufficient quota to consume: requests.storage';
+    expect(asked(claim("1Gi"))).toBe(problem);
+    expect(asked(claim("2Gi"), claim("1Gi"))).toBe(problem);
+    expect(asked(claim("1Gi"), claim("1Gi"))).toBe("");
+    quota("q", { "requests.storage": "2Gi" });
+    expect(asked(claim("1Gi"))).toBe("");
+  });
 });
