@@ -111,7 +111,9 @@ class GarbageCollector implements Controller {
     const latest = await this.#edits.read(ref, node);
     if (latest?.metadata.uid !== uid)
       return node.virtual ? this.#missing(node, ref) : this.#gone(uid);
-    if (node.virtual) return;
+    // Its kind may be one that is not followed: no event says when it goes.
+    if (node.virtual)
+      throw new RetryLater(`${node.kind} ${node.name} is not seen yet`);
     if (node.deletingDependents)
       return this.#finishForeground(node, ref, latest);
     await this.#collect(node, ref, latest);

@@ -90,6 +90,16 @@ test.each([
   },
 );
 
+test("when an owner that is not followed goes its dependents go as well", async () => {
+  const owner = await unfollowedOwner();
+  await make("dependent", "b", refer(owner));
+  await clock.advanceAsync(120_000);
+  expect(left()).toEqual(["dependent"]);
+  await plane.client.resource(events).delete("owner", "b");
+  await clock.advanceAsync(120_000);
+  expect(left()).toEqual([]);
+});
+
 test("of an owner that is followed a reference with another name or kind is none", async () => {
   const owner = await make("owner", "b");
   await make("name", "b", refer(owner, { name: "x" }));
