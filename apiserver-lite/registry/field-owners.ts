@@ -111,7 +111,9 @@ function resetPathsOf(call: Call): readonly (readonly string[])[] {
   const { endpoint, subresource } = call;
   if (!endpoint.hasStatus) return [];
   const part = endpoint.part(subresource);
-  return part ? (part.resetPaths ?? [["spec"]]) : [["status"]];
+  return part
+    ? (part.resetPaths ?? [["spec"]])
+    : (endpoint.strategy.resetPaths ?? [["status"]]);
 }
 
 /** A class, as one is made for each write of a kind whose versions differ. */

@@ -150,6 +150,8 @@ export interface ResourceStrategy<
   readonly allowCreateOnUpdate?: boolean;
   /** May a PUT leave out resourceVersion? Default true. */
   readonly allowUnconditionalUpdate?: boolean;
+  /** A write of the resource itself makes no manager own these paths. Default: status, where there is one. */
+  readonly resetPaths?: readonly (readonly string[])[];
   /** Fields that only the main resource, and those that only /status may change. Default: status is reset. */
   readonly status?: PartStrategy<T>;
   /** Further subresources that are the object itself, of which they write a part (approval); read and patched as it is. */

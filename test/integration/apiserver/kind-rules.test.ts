@@ -404,6 +404,8 @@ test("what a signing request says of its user is not believed", async () => {
   });
   expect(body.spec.usages).toEqual(["client auth"]);
   expect(JSON.stringify(body.spec)).not.toContain("forged");
+  // No manager owns it either: it can't be changed.
+  expect(body.metadata.managedFields).toBeUndefined();
 });
 
 test("a node keeps its external id", async () => {
