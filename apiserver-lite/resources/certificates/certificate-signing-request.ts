@@ -35,7 +35,7 @@ export const certificateSigningRequestStrategy =
   strategyOf<CertificateSigningRequest>({
     upgrades: { "certificates.k8s.io/v1beta1": fromBeta },
     countsGeneration: false,
-    // Nobody owns a request that can't be changed.
+    // No manager owns a request, as it can't be changed.
     resetPaths: [["spec"], ["status"]],
     // The reference looks at what is asked for only.
     validateName: () => [],
