@@ -103,7 +103,8 @@ export class PodAccess {
   ): Promise<ExecSession> {
     const pod = this.#pod(namespace, name);
     const status = await this.#running(pod, options.container);
-    return await asApiError(
+    return await this.#entered(
+      status,
       this.#options.runtime.exec(status.id, options.command, options),
     );
   }
@@ -116,7 +117,8 @@ export class PodAccess {
     const pod = this.#pod(namespace, name);
     const status = await this.#running(pod, options.container);
     const container = findContainer(pod, status.name)?.container;
-    return await asApiError(
+    return await this.#entered(
+      status,
       this.#options.runtime.attach(status.id, {
         ...options,
         tty: container?.tty ?? false,
@@ -176,14 +178,40 @@ export class PodAccess {
     const status = runtimePod.containers.find(
       (container) => container.name === wanted,
     );
-    if (status?.state !== "running")
-      throw new ApiError({
-        code: 404,
-        reason: "NotFound",
-        message: `container not found ("${wanted}")`,
-      });
+    if (status?.state !== "running") throw notRunning(wanted);
     return status;
   }
+
+  /** A container may end before its event comes: one that the runtime refuses to enter is looked at again. */
+  async #entered(
+    { id, name }: ContainerStatus,
+    session: Promise<ExecSession>,
+  ): Promise<ExecSession> {
+    try {
+      return await session;
+    } catch (error) {
+      if (error instanceof RuntimeError && !(await this.#runs(id)))
+        throw notRunning(name);
+      return await asApiError(Promise.reject(error));
+    }
+  }
+
+  async #runs(id: string): Promise<boolean> {
+    const { runtime } = this.#options;
+    try {
+      return (await runtime.containerStatus(id)).state === "running";
+    } catch (error) {
+      return !(error instanceof RuntimeError && error.code === "not-found");
+    }
+  }
+}
+
+function notRunning(container: string): ApiError {
+  return new ApiError({
+    code: 404,
+    reason: "NotFound",
+    message: `container not found ("${container}")`,
+  });
 }
 
 function currentRun(
