@@ -31,8 +31,13 @@ interface MetaRules {
   readonly namespaced: boolean;
   /** Default: a DNS subdomain. */
   readonly validateName?: (name: string, prefix: boolean) => string[];
-  /** Definitions and custom resources may have finalizers without a domain. */
+  /** Finalizers need no domain. */
   readonly anyFinalizer?: boolean;
+}
+
+interface ReplacementRules extends Omit<MetaRules, "validateName"> {
+  /** The kind is a definition's: its name says nothing. */
+  readonly custom: boolean;
 }
 
 /** All problems of the metadata of an object as it is about to be stored. */
@@ -254,6 +259,7 @@ const checksOfKinds: Readonly<
   ...[
     "CronJob",
     "CSIDriver",
+    "CustomResourceDefinition",
     "Deployment",
     "EndpointSlice",
     "FlowSchema",
@@ -284,7 +290,7 @@ const checksOfKinds: Readonly<
 export function validateReplacedMeta(
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject>,
-  rules: Omit<MetaRules, "validateName">,
+  rules: ReplacementRules,
 ): FieldError[] {
   // Field by field: what is added to a copy made by spreading takes half a microsecond.
   const whole = validateObjectMeta(object, {
@@ -295,7 +301,7 @@ export function validateReplacedMeta(
   const change = validateObjectMetaUpdate(object, old);
   if (whole.length > 0) change.push(...checkedParts(object.metadata));
   if (whole.length === 0 && change.length === 0) return [];
-  const times = rules.anyFinalizer
+  const times = rules.custom
     ? { whole: 1, change: 2 }
     : (checksOfKinds[object.kind ?? ""] ?? { whole: 2, change: 2 });
   const [first, ...again] = Array<FieldError[]>(times.whole).fill(whole);

@@ -325,6 +325,7 @@ function* validation(
   const meta = validateReplacedMeta(object, old, {
     namespaced: info.namespaced,
     anyFinalizer: strategy.anyFinalizer ?? false,
+    custom: call.endpoint.custom,
   });
   const part = call.endpoint.part(call.subresource);
   if (part) return changeProblems(call, part, object, old, meta);
