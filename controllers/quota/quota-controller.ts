@@ -21,7 +21,10 @@ import type {
 } from "../../api/types/core-v1.ts";
 import type { Informer } from "../../client/informer.ts";
 import { sameJson } from "../../api/objects/json-equality.ts";
-import { resourceQuotas } from "../../client/resources.ts";
+import {
+  customResourceDefinitions,
+  resourceQuotas,
+} from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type {
   DiscoveredResource,
@@ -29,10 +32,13 @@ import type {
 } from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
+import type { Timer } from "../../api/clock.ts";
 import { countedResource } from "./counted-resource.ts";
 
 /** Events within this become one count. */
 const GATHER_MS = 20;
+/** A changed definition is looked at then, and so long after that once more: what it serves follows on a busy machine. */
+const settleMs = [1000, 9000];
 
 interface Monitor {
   readonly resource: DiscoveredResource;
@@ -47,6 +53,8 @@ export function createResourceQuotaController(
   const { client, clock } = context;
   const quotas = client.informer(resourceQuotas);
   const monitors = new Map<string, Monitor>();
+  /** By resource: its definition changed a moment ago. */
+  const settling = new Map<string, Timer>();
   let stopped = false;
   const reconciler = new Reconciler({
     name: "resourcequota-controller",
@@ -115,13 +123,22 @@ export function createResourceQuotaController(
   }
 
   function recount(namespace: string, id: string): void {
-    for (const quota of quotas.lister.list(namespace))
-      if (
-        Object.keys(quota.spec?.hard ?? {}).some(
-          (name) => countedResource(name) === id,
-        )
-      )
-        queue.addAfter(objectKey(quota), GATHER_MS);
+    for (const quota of quotas.lister.list(namespace || undefined))
+      if (counts(quota, id)) queue.addAfter(objectKey(quota), GATHER_MS);
+  }
+
+  /** What comes and goes while no served version is followed has no event: it is counted when the change has settled. */
+  function settle(id: string, [waitMs, ...more]: readonly number[]): void {
+    if (waitMs === undefined || settling.has(id)) return;
+    settling.set(
+      id,
+      clock.after(waitMs, () => {
+        settling.delete(id);
+        discovery.invalidate();
+        recount("", id);
+        settle(id, more);
+      }),
+    );
   }
 
   reconciler.watch(quotas, {
@@ -131,14 +148,29 @@ export function createResourceQuotaController(
         queue.add(objectKey(quota));
     },
   });
+  reconciler.watchAll(
+    client.informer(customResourceDefinitions),
+    ({ spec: { group, names } }) => {
+      const id = `${group}/${names.plural}`;
+      if (quotas.lister.list().some((quota) => counts(quota, id)))
+        settle(id, settleMs);
+    },
+  );
   return {
     start: () => reconciler.start(),
     async stop() {
       stopped = true;
+      for (const timer of settling.values()) timer.cancel();
       for (const { remove } of monitors.values()) remove();
       await reconciler.stop();
     },
   };
+}
+
+function counts({ spec }: ResourceQuota, id: string): boolean {
+  return Object.keys(spec?.hard ?? {}).some(
+    (name) => countedResource(name) === id,
+  );
 }
 
 function total(

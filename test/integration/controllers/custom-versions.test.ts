@@ -150,3 +150,31 @@ test("a quota counts on in the version that is served now", async () => {
   await call("DELETE", `${at("counters", "v1")}/one`);
   await used("1");
 });
+
+test("a quota counts a kind that is defined after it", async () => {
+  const quotas = "/api/v1/namespaces/default/resourcequotas";
+  const counted = "count/laters.laters.example.com";
+  await create(quotas, {
+    ...{ apiVersion: "v1", kind: "ResourceQuota" },
+    metadata: { name: "early" },
+    spec: { hard: { [counted]: "5" } },
+  });
+  await eventually(
+    async () => {
+      const { body } = await call("GET", `${quotas}/early`);
+      return body["status"] !== undefined;
+    },
+    { what: "the quota is counted without the kind" },
+  );
+  await create(definitions, definition("laters", "Later", "v1"));
+  await until(at("laters", "v1"), 200);
+  await object("laters", "Later", "v1", "one");
+  await eventually(
+    async () => {
+      const { body } = await call("GET", `${quotas}/early`);
+      const { used } = body["status"] as { used: Record<string, string> };
+      return used[counted] === "1";
+    },
+    { what: "one is used" },
+  );
+});
