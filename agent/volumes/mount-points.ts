@@ -1,7 +1,7 @@
-// Places for mounts of a container below a volume whose files the agent writes (configMap, secret, ...). Such a volume is mounted
-// read-only, and a runtime that does so at once, as runc, can't make the place itself. Example: with a configMap at /etc/app
-// and an emptyDir at /etc/app/cache/tmp, `cache/tmp` is made in the configMap's directory. The reference makes directories
-// alone, where a file's sub-path then can't be mounted.
+// Places for mounts of a container below a volume whose files the agent writes (configMap, secret, ...). Such a volume is
+// mounted read-only, and a runtime that does so at once, as runc, can't make the place itself. Example: with a configMap
+// at /etc/app and an emptyDir at /etc/app/cache/tmp, `cache/tmp` is made in the configMap's directory. The reference
+// makes directories alone, where a file's sub-path then can't be mounted.
 import { open, stat } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";

@@ -1,7 +1,7 @@
 // The volumes of all pods on this node. mount() may be called any number of times: what exists is kept, content that
-// follows the API is brought up to date when it is said to be outdated, and every 20 s. What a volume is, its plug-in knows (volume-plugin.ts); here is when
-// it is mounted and refreshed, fsGroup, and the removal of everything a pod had. Only root can pass the directories above
-// the volumes.
+// follows the API is brought up to date when it is said to be outdated, and every 20 s. What a volume is, its plug-in
+// knows (volume-plugin.ts); here is when it is mounted and refreshed, fsGroup, and the removal of everything a pod had.
+// Only root can pass the directories above the volumes.
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";

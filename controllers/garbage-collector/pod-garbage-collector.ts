@@ -1,6 +1,6 @@
 // Removes pods that no owner removes: ended ones beyond the threshold (oldest first), those of lost nodes (after 40 s, so
-// that a node may come back), terminating ones of nodes that are not ready and that an administrator tainted as out of service, and
-// terminating ones that never had a node and that finalizers still hold after 20 s.
+// that a node may come back), terminating ones of nodes that are not ready and that an administrator tainted as out of
+// service, and terminating ones that never had a node and that finalizers still hold after 20 s.
 import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { Counters } from "../../api/metrics/counted.ts";

@@ -3,6 +3,7 @@
 //
 // Only resources that some quota names are watched. A change of a quota's status does not start a count (people and
 // tests may write it); a change of spec.hard does, and so does every object that comes, goes, or takes another amount.
+import type { Timer } from "../../api/clock.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { AnyObject, KubeObject } from "../../api/object.ts";
 import { compareQuantities } from "../../api/quantity.ts";
@@ -32,7 +33,6 @@ import type {
 } from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
 import type { ReconcileResult } from "../reconciler.ts";
-import type { Timer } from "../../api/clock.ts";
 import { countedResource } from "./counted-resource.ts";
 
 /** Events within this become one count. */
