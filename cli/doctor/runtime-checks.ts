@@ -1,5 +1,6 @@
 // The machine's own container runtime, where the cluster uses that: whether it answers, serves CRI, and is configured so that
 // pods can start. It says itself how it is configured, so that a file of any version, and its imports, count alike.
+import { usualPluginDirectories } from "../../cri/cni/configuration.ts";
 import { runtimeKind } from "../../cri/open-runtime.ts";
 import { RuntimeError, type Runtime } from "../../cri/runtime.ts";
 import type { RuntimeConfiguration } from "../../cri/runtime-features.ts";
@@ -12,7 +13,6 @@ type Asked = Pick<
 
 /** What our network configuration runs. */
 const networkPlugins = ["loopback", "ptp", "host-local"];
-const usualPluginDirectories = ["/opt/cni/bin", "/usr/lib/cni"];
 
 const dockerFile = "/etc/docker/daemon.json, and restart Docker";
 

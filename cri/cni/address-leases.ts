@@ -11,14 +11,14 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import type { Runtime } from "../runtime.ts";
-import { cniFileName } from "./configuration.ts";
+import { cniFileName, usualPluginDirectories } from "./configuration.ts";
+import { limiterName } from "./bandwidth-script.ts";
 import { leaseIndex } from "./pair-script.ts";
 
 /** Longer than a sandbox may take to be made. */
 const defaultMinimumAgeMs = 10 * 60_000;
 const lookEveryMs = 30 * 60_000;
 const patienceMs = 10_000;
-const pluginDirectories = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"];
 const defaultDataDirectory = "/var/lib/cni/networks";
 
 interface Lease {
@@ -149,7 +149,7 @@ export class AddressLeases {
       networkDirectory = this.#options.configurationDirectory,
       networkPluginDirectories = [],
     } = await runtime.configuration();
-    const plugins = [...networkPluginDirectories, ...pluginDirectories];
+    const plugins = [...networkPluginDirectories, ...usualPluginDirectories];
     const file = join(networkDirectory, cniFileName);
     const text = await fs.readFile(file, "utf8").catch(() => undefined);
     const network = text && (JSON.parse(text) as NetworkFile);
@@ -174,6 +174,7 @@ export class AddressLeases {
       try {
         if (await this.#isUnused(lease.address)) {
           await this.#release(network, lease, plugins);
+          await this.#removeLimiter(lease.containerId);
           await fs.rm(leaseIndex(directory, lease), { force: true });
           released.push(lease.address);
         }
@@ -222,6 +223,14 @@ export class AddressLeases {
         .catch(() => undefined);
     }
     return true;
+  }
+
+  /** The device of a pod whose bandwidth was limited does not go with its namespace. */
+  async #removeLimiter(containerId: string): Promise<void> {
+    await run([
+      ...(this.#options.wrapper ?? []),
+      ...["ip", "link", "del", limiterName(containerId)],
+    ]).catch(() => undefined);
   }
 
   async #query<T>(...words: string[]): Promise<T[]> {

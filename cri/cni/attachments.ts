@@ -6,6 +6,7 @@
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../directories.ts";
+import { usualPluginDirectories } from "./configuration.ts";
 import {
   addressesOf,
   PluginChain,
@@ -34,7 +35,6 @@ interface AttachmentsOptions {
   stateDirectory: string;
 }
 
-const usualBinaryDirectories = ["/opt/cni/bin", "/usr/lib/cni"];
 const interfaceName = "eth0";
 const ending = ".json";
 
@@ -47,7 +47,7 @@ export class Attachments {
   constructor(options: AttachmentsOptions) {
     this.#options = options;
     this.#chain = new PluginChain(
-      options.binaryDirectories ?? usualBinaryDirectories,
+      options.binaryDirectories ?? usualPluginDirectories,
     );
   }
 

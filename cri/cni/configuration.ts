@@ -1,11 +1,19 @@
 // The pod network's CNI configuration list: a routed pair a pod (ptp, or our own script in its place), addresses from the
 // node's pod range (host-local); host ports by portmap only where no rules of our own can be had. No bridge: bridged traffic
 // to service addresses hangs on br_netfilter.
+import { bandwidthPluginName } from "./bandwidth.ts";
 
 /** Lower than what other plug-ins usually use, so that one installed later takes over by its name. */
 export const cniFileName = "99-orbit.conflist";
 
 export const defaultNetworkName = "orbit";
+
+/** Where distributions and others put plug-ins, in the order in which they are looked for. */
+export const usualPluginDirectories = [
+  "/opt/cni/bin",
+  "/usr/lib/cni",
+  "/usr/libexec/cni",
+];
 
 export interface CniOptions {
   /** e.g. /etc/cni/net.d; made when missing. */
@@ -20,8 +28,10 @@ export interface CniOptions {
   iptables?: boolean;
   /** Where host-local keeps its leases; its own default when absent. */
   ipamDirectory?: string;
-  /** What makes the pair: a plug-in that takes ptp's configuration; default: ptp. */
+  /** What makes the pair and limits its bandwidth: a plug-in that takes ptp's configuration; default: ptp. */
   pairPlugin?: string;
+  /** The plug-in bandwidth follows ptp. */
+  bandwidthPlugin?: boolean;
 }
 
 /** The configuration list as an object. */
@@ -32,8 +42,10 @@ export function cniConfiguration(options: CniOptions): object {
       cidrs.map((cidr) => (cidr.includes(":") ? "::/0" : "0.0.0.0/0")),
     ),
   ];
+  const limits = { capabilities: { [bandwidthPluginName]: true } };
   const pair = {
     type: options.pairPlugin ?? "ptp",
+    ...(options.pairPlugin === undefined ? {} : limits),
     ipMasq: options.iptables ?? false,
     ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
     ipam: {
@@ -53,7 +65,13 @@ export function cniConfiguration(options: CniOptions): object {
   return {
     cniVersion: "0.4.0",
     name: options.name ?? defaultNetworkName,
-    plugins: options.iptables ? [pair, hostPorts] : [pair],
+    plugins: [
+      pair,
+      ...(options.iptables ? [hostPorts] : []),
+      ...(options.bandwidthPlugin && options.pairPlugin === undefined
+        ? [{ type: bandwidthPluginName, ...limits }]
+        : []),
+    ],
   };
 }
 

@@ -11,14 +11,21 @@ import { installPairScript, pairPluginName } from "./pair-script.ts";
 import {
   cniFileName,
   defaultNetworkName,
+  usualPluginDirectories,
   type CniOptions,
 } from "./configuration.ts";
+import { hasBandwidthPlugin } from "./bandwidth.ts";
 import { isReplaced } from "./other-configurations.ts";
 import { writeCniConfiguration } from "./write-configuration.ts";
 
 export interface PodNetworkOptions extends Omit<
   CniOptions,
-  "iptables" | "mtu" | "podCidr" | "extraCidrs" | "pairPlugin"
+  | "iptables"
+  | "mtu"
+  | "podCidr"
+  | "extraCidrs"
+  | "pairPlugin"
+  | "bandwidthPlugin"
 > {
   /** How large packets may be; undefined: as the plug-in has it. */
   mtu?: () => Promise<number | undefined>;
@@ -31,6 +38,8 @@ export interface PodNetworkOptions extends Omit<
   onFile?: (file: string) => Promise<void>;
   /** The runtime's directory of plug-ins, when it is ours: a plug-in of our own is put there. */
   pluginDirectory?: string;
+  /** Where the runtime looks for plug-ins; default: the usual places. */
+  machinePluginDirectories?: readonly string[];
 }
 
 /**
@@ -42,6 +51,7 @@ export async function setUpPodNetwork(
     setPodRules,
     mtu,
     pluginDirectory,
+    machinePluginDirectories = usualPluginDirectories,
     onFile,
     ...options
   }: PodNetworkOptions & Pick<CniOptions, "podCidr" | "extraCidrs">,
@@ -79,7 +89,11 @@ export async function setUpPodNetwork(
     await removeLoopbackScript(pluginDirectory);
   const written = await writeCniConfiguration({
     ...options,
-    ...(ownPlugin ? { pairPlugin: pairPluginName } : {}),
+    ...(ownPlugin
+      ? { pairPlugin: pairPluginName }
+      : {
+          bandwidthPlugin: await hasBandwidthPlugin(machinePluginDirectories),
+        }),
     ...(size === undefined ? {} : { mtu: size }),
     ...(iptables === undefined ? {} : { iptables }),
   });

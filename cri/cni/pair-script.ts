@@ -9,6 +9,7 @@ import { isIP } from "node:net";
 import { basename, join } from "node:path";
 import { addressText, cidrRange } from "../../api/addresses/address-range.ts";
 import { findProgram } from "../process.ts";
+import { bandwidthFunctions, limiterPrefix } from "./bandwidth-script.ts";
 import { machineLoopbackName } from "./loopback-script.ts";
 import { installScript, shellQuoted } from "../script-file.ts";
 
@@ -92,16 +93,27 @@ ${settings}${scriptBody}`;
 const scriptBody = String.raw`
 [ "$1" = check ] && exit 0
 umask 022
-# Hands the call to ptp, once the link lo is up, which the plug-in loopback leaves to this script.
+failed() {
+  message=$(printf %s "$1" | tr '"\\\n\t' "''  ")
+  printf '{"cniVersion":"0.4.0","code":100,"msg":"%s"}' "$message"
+  exit 1
+}
+${bandwidthFunctions}
+# Hands the call to ptp, once the link lo is up, which the plug-in loopback leaves to this script. ptp knows no limits.
 other() {
+  [ "$CNI_COMMAND" = ADD ] || exec "$ptp"
+  limits
+  [ "$ingress$egress" = 00 ] || failed "the bandwidth of such a container can't be limited"
   loopback=${"$"}{ptp%/*}/${machineLoopbackName}
-  if [ "$CNI_COMMAND" = ADD ] && [ -e "$loopback" ]; then
+  if [ -e "$loopback" ]; then
     text=$(echo '{"cniVersion":"0.4.0","name":"lo","type":"loopback"}' | CNI_IFNAME=lo "$loopback") || {
       printf %s "$text"
       exit 1
     }
   fi
-  exec "$ptp"
+  exec "$ptp" <<INPUT
+$config
+INPUT
 }
 id=$CNI_CONTAINERID name=$CNI_IFNAME namespace=${"$"}{CNI_NETNS##*/}
 case $CNI_COMMAND in ADD | DEL) ;; *) other ;; esac
@@ -115,7 +127,7 @@ case $CNI_NETNS in
 esac
 return='${"\r"}'
 short=${"$"}{id%"${"$"}{id#????????}"}
-host=${pairLinkPrefix}$short
+host=${pairLinkPrefix}$short limiter=${limiterPrefix}$short
 index=$leases/by-container/$id-$name
 
 # Removes the container's leases: those that its index names, else those that hold its id.
@@ -133,13 +145,10 @@ release() {
   [ ! -d "$leases" ] || (cd "$leases" && exec rm -f $files "by-container/$id-$name")
 }
 
-failed() {
-  message=$(printf %s "$1" | tr '"\\\n\t' "''  ")
-  printf '{"cniVersion":"0.4.0","code":100,"msg":"%s"}' "$message"
-  exit 1
-}
-
 if [ "$CNI_COMMAND" = DEL ]; then
+  if [ -e "/proc/sys/net/ipv4/conf/$limiter" ] && ! text=$(ip link del "$limiter" 2>&1); then
+    case $text in *"Cannot find device"*) ;; *) failed "$text" ;; esac
+  fi
   # A namespace of containerd's own is removed next, and the link with it, with no waiting for the kernel in between.
   if [ "${"$"}{namespace#cni-}" = "$namespace" ] && [ -n "$namespace" ] && [ -e "$CNI_NETNS" ]; then
     if ! text=$(ip -n "$namespace" link del "$name" 2>&1); then
@@ -153,6 +162,7 @@ if [ "$CNI_COMMAND" = DEL ]; then
   release
   exit 0
 fi
+limits
 
 # Sets "number" to the first free one after the last that was given out, and takes it.
 # $1 $2: first and last; $3: the last one given out; $4: 4 or 6.
@@ -279,6 +289,12 @@ INSIDE
   case $text in *"File exists"*"-:1"*) ;; *) ip link del "$host" 2>/dev/null ;; esac
   release
   failed "$text"
+fi
+if [ "$ingress$egress" != 00 ] && ! text=$(limit 2>&1); then
+  ip link del "$host" 2>/dev/null
+  ip link del "$limiter" 2>/dev/null
+  release
+  failed "the bandwidth can't be limited: $text"
 fi
 printf '{"cniVersion":"0.4.0","interfaces":[{"name":"%s","mac":"ee:ee:ee:ee:ee:ee"},{"name":"%s","mac":"%s","sandbox":"%s"}],"ips":[%s],"routes":[%s],"dns":{}}' "$host" "$name" "$mac" "$CNI_NETNS" "$addresses" "$routes"
 `;

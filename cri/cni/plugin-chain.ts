@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { bandwidthPluginName } from "./bandwidth.ts";
 import { cniFileName, isConfiguration } from "./configuration.ts";
 
 interface PluginConfiguration {
@@ -101,7 +102,7 @@ export class PluginChain {
   /** Rejects with the plug-in's own text; what the plug-ins before it made is left to delete(). */
   async add(list: NetworkList, attachment: Attachment): Promise<CniResult> {
     let result: CniResult = {};
-    for (const [index, plugin] of list.plugins.entries())
+    for (const [index, plugin] of neededPlugins(list, attachment).entries())
       result = (await this.#call("ADD", list, plugin, attachment, {
         ...(index === 0 ? {} : { prevResult: result }),
       })) as CniResult;
@@ -116,7 +117,7 @@ export class PluginChain {
     // Plug-ins of older versions have no such call.
     if (list.disableCheck === true || /^0\.[0-3]\./.test(list.cniVersion))
       return;
-    for (const plugin of list.plugins)
+    for (const plugin of neededPlugins(list, attachment))
       await this.#call("CHECK", list, plugin, attachment, {
         prevResult: result,
       });
@@ -132,7 +133,7 @@ export class PluginChain {
       result === undefined || /^0\.[0-3]\./.test(list.cniVersion)
         ? {}
         : { prevResult: result };
-    for (const plugin of [...list.plugins].reverse())
+    for (const plugin of neededPlugins(list, attachment).reverse())
       await this.#call("DEL", list, plugin, attachment, prevResult);
   }
 
@@ -191,6 +192,18 @@ export class PluginChain {
     );
   }
 }
+
+/** Of a pod without limits the plug-in for limits changes nothing, and is no process. */
+const neededPlugins = (
+  { plugins }: NetworkList,
+  { capabilities }: Attachment,
+): PluginConfiguration[] =>
+  plugins.filter(
+    ({ type, capabilities: asked }) =>
+      type !== bandwidthPluginName ||
+      asked?.[bandwidthPluginName] !== true ||
+      capabilities[bandwidthPluginName] !== undefined,
+  );
 
 const isTrue = (): boolean => true;
 const isFalse = (): boolean => false;

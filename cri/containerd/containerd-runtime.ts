@@ -172,9 +172,17 @@ function podRanges(
         runtime_config: { network_config: { pod_cidr: podCidrs.join() } },
       });
     } else {
-      const { networkDirectory: directory = cni.directory } =
-        await runtimeConfiguration(connection);
-      await setUpPodNetwork({ ...cni, directory, podCidr, extraCidrs }, logger);
+      const {
+        networkDirectory: directory = cni.directory,
+        networkPluginDirectories: machinePluginDirectories,
+      } = await runtimeConfiguration(connection);
+      const network = { ...cni, directory, podCidr, extraCidrs };
+      await setUpPodNetwork(
+        machinePluginDirectories === undefined
+          ? network
+          : { ...network, machinePluginDirectories },
+        logger,
+      );
     }
     if (unset === podCidrs) unset = undefined;
   }

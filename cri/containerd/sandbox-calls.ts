@@ -1,6 +1,7 @@
 // Sandboxes: made, stopped, removed, listed. Making one waits for the sandbox image.
 import type { Logger } from "pino";
-import type { Runtime, SandboxConfig } from "../runtime.ts";
+import { RuntimeError, type Runtime, type SandboxConfig } from "../runtime.ts";
+import { bandwidthCapability } from "../cni/bandwidth.ts";
 import { isCutResult, removeCutResults } from "../cni/cached-results.ts";
 import {
   isHiddenNamespace,
@@ -65,6 +66,17 @@ async function mending(
   }
 }
 
+/** Containerd makes a sandbox whose limits it can't read before it says so, and then can't stop it. */
+function checkBandwidth({ annotations }: SandboxConfig): void {
+  try {
+    bandwidthCapability(annotations);
+  } catch (error) {
+    throw new RuntimeError("invalid", (error as Error).message, {
+      cause: error,
+    });
+  }
+}
+
 /** @param seccompProfile as the runtime's option */
 export function sandboxCalls(
   { connection, requestTimeoutMs, whileEnding }: CallContext,
@@ -74,6 +86,7 @@ export function sandboxCalls(
 ): SandboxCalls {
   return {
     async runPodSandbox(config, runtimeHandler) {
+      checkBandwidth(config);
       await image.ready();
       const request = {
         config: sandboxMessage(withProfile(config, seccompProfile)),

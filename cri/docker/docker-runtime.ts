@@ -34,8 +34,6 @@ export interface DockerRuntimeOptions {
   ensureSandboxImage?: boolean;
   /** When given, updatePodCidrs sets up the pod network (unless another configuration is there). */
   cni?: PodNetworkOptions & {
-    /** Where the plug-ins are. */
-    binaryDirectories?: readonly string[];
     /** A configuration of another program there is preferred to ours, which is written into `directory`. */
     foreignDirectory?: string;
   };
@@ -70,8 +68,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
         options.cni?.foreignDirectory,
         options.cni?.directory ?? usualConfigurationDirectory,
       ].filter((directory) => directory !== undefined),
-      ...(options.cni?.binaryDirectories
-        ? { binaryDirectories: options.cni.binaryDirectories }
+      ...(options.cni?.machinePluginDirectories
+        ? { binaryDirectories: options.cni.machinePluginDirectories }
         : {}),
       stateDirectory: join(stateDirectory, "networks"),
     }),
@@ -136,11 +134,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
     async updatePodCidrs(podCidrs) {
       if (options.cni === undefined) return;
       const [podCidr = "", ...extraCidrs] = podCidrs;
-      const {
-        binaryDirectories: _1,
-        foreignDirectory: _2,
-        ...cni
-      } = options.cni;
+      const { foreignDirectory: _, ...cni } = options.cni;
       await setUpPodNetwork({ ...cni, podCidr, extraCidrs }, logger);
     },
 

@@ -2,6 +2,7 @@
 // on the namespace of a container without any network of Docker's. A sandbox is ready when its container runs and its
 // network is attached, so that one whose making was cut short is not.
 import * as fs from "node:fs/promises";
+import { bandwidthCapability, bandwidthPluginName } from "../cni/bandwidth.ts";
 import { hasSysResource } from "../process.ts";
 import {
   RuntimeError,
@@ -230,6 +231,7 @@ async function attach(
 ): Promise<void> {
   const { metadata } = config;
   try {
+    const bandwidth = bandwidthCapability(config.annotations);
     await attachments.attach({
       containerId: id,
       namespace,
@@ -250,6 +252,7 @@ async function attach(
           }),
         ),
         ...(config.dns ? { dns: config.dns } : {}),
+        ...(bandwidth ? { [bandwidthPluginName]: bandwidth } : {}),
         "io.kubernetes.cri.pod-annotations": config.annotations,
       },
     });

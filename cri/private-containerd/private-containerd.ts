@@ -14,6 +14,7 @@ import { sandboxImageName } from "../sandbox-image/image.ts";
 import { containerdToml } from "./configuration.ts";
 import { moveToCgroup } from "./own-cgroup.ts";
 import { workingCrun } from "./oci-runtime.ts";
+import { usualPluginDirectories } from "../cni/configuration.ts";
 import { linkPlugins } from "../cni/plugin-links.ts";
 import { writeSandboxProfile } from "./sandbox-seccomp.ts";
 import { installShimScript } from "./shim-script.ts";
@@ -69,11 +70,6 @@ const systemPath =
   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /** As containerd 2 has it by itself. */
 const defaultRegistries = ["/etc/containerd/certs.d", "/etc/docker/certs.d"];
-const defaultCniDirectories = [
-  "/opt/cni/bin",
-  "/usr/lib/cni",
-  "/usr/libexec/cni",
-];
 
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -110,7 +106,7 @@ async function firstCniDirectory(
       )
     )
       return directory;
-  return directories[0] ?? defaultCniDirectories[0]!;
+  return directories[0] ?? usualPluginDirectories[0]!;
 }
 
 /** Under DIRECTORY, unless that is too deep for a socket's name; then a directory named by its digest under /run. */
@@ -216,7 +212,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
   const cniBinaryDirectory = await linkPlugins(
     join(directory, "cni", "bin"),
     await firstCniDirectory(
-      options.cniBinaryDirectories ?? defaultCniDirectories,
+      options.cniBinaryDirectories ?? usualPluginDirectories,
     ),
   );
   const toml = containerdToml({

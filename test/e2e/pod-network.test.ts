@@ -1,5 +1,6 @@
 // The pod network of one node of both families, on a machine of its own: addresses, Services, policies and host ports of both,
-// host ports over a kill of the server and a flush, the size of packets, and a machine that gets another address.
+// host ports over a kill of the server and a flush, limits of bandwidth, the size of packets, and a machine that gets another
+// address.
 import { eventually } from "../support/eventually.ts";
 import { NodeMachines, type NodeMachine } from "../support/node-machines.ts";
 
@@ -23,10 +24,14 @@ const apply = (...objects: object[]): Promise<void> => one.apply(...objects);
 const field = (what: string, jsonpath: string): Promise<string> =>
   kubectl("get", ...what.split(" "), "-o", `jsonpath=${jsonpath}`);
 
-const pod = (name: string, ports: object[] = []): object => ({
+const pod = (
+  name: string,
+  ports: object[] = [],
+  annotations: object = {},
+): object => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name, labels: { app: name } },
+  metadata: { name, labels: { app: name }, annotations },
   spec: {
     terminationGracePeriodSeconds: 0,
     containers: [
@@ -192,6 +197,47 @@ test("host ports of both families stay over a kill of the server, and come back 
   await eventually(() => fromOutside(one.address, 8090) === "other");
   await kubectl("delete", "pod", "other");
   await eventually(() => fromOutside(one.address, 8090, 2) === "");
+});
+
+test("bandwidth is limited by annotations, both ways; limits that can't be read keep a pod down", async () => {
+  const limits = {
+    "kubernetes.io/ingress-bandwidth": "32M",
+    "kubernetes.io/egress-bandwidth": "16M",
+  };
+  await apply(
+    pod("limited", [], limits),
+    pod("unread", [], { "kubernetes.io/egress-bandwidth": "16" }),
+  );
+  await running("limited");
+  const address = await field("pod limited", "{.status.podIP}");
+  const other = await field("pod client", "{.status.podIP}");
+  /** Milliseconds that a program of some two megabytes takes from a pod's web server to a pod. */
+  const took = async (to: string, from: string): Promise<number> => {
+    const began = performance.now();
+    await kubectl(
+      ...["exec", to, "--", "wget", "-qO", "/dev/null"],
+      `http://${from}:8080/busybox`,
+    );
+    return performance.now() - began;
+  };
+  for (const name of ["limited", "client"])
+    await kubectl("exec", name, "--", "cp", "/bin/busybox", "/www/busybox");
+  const size = await kubectl(
+    ...["exec", "client", "--", "stat", "-c", "%s", "/www/busybox"],
+  );
+  const bits = Number(size) * 8;
+  // A busy machine takes longer; a part is left for what may leave at once.
+  expect(await took("client", address)).toBeGreaterThan((bits / 16e6) * 900);
+  expect(await took("limited", other)).toBeGreaterThan((bits / 32e6) * 900);
+  // Of our own plug-in, or of the machine's with a runtime that has a directory of its own.
+  const limiters = (): string[] =>
+    one.run("ip", "-br", "link").match(/^(ifborb|bwp)\w+/gm) ?? [];
+  expect(limiters()).toHaveLength(1);
+  await eventually(async () =>
+    (await kubectl("get", "events")).includes("(< 1kbit)"),
+  );
+  await kubectl("delete", "pod", "limited", "unread");
+  await eventually(() => limiters().length === 0);
 });
 
 test("new pods have the size of packets that the default route's link has", async () => {

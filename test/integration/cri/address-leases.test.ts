@@ -7,6 +7,7 @@ import * as path from "node:path";
 import { pino } from "pino";
 import { systemClock } from "../../../api/clock.ts";
 import { AddressLeases } from "../../../cri/cni/address-leases.ts";
+import { limiterName } from "../../../cri/cni/bandwidth-script.ts";
 import { cniFileName } from "../../../cri/cni/configuration.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
@@ -45,7 +46,10 @@ const reclaim = (minimumAgeMs = 0): ReturnType<AddressLeases["reclaim"]> =>
   }).reclaim();
 
 /** What a runtime does before it is killed: a namespace and an address for a container that nobody will know of. */
-function attach(): { address: string; namespace: string } {
+function attach(id = randomBytes(32).toString("hex")): {
+  address: string;
+  namespace: string;
+} {
   const namespace = `cni-${randomBytes(8).toString("hex")}`;
   execFileSync("ip", ["netns", "add", namespace]);
   const before = leased();
@@ -55,7 +59,7 @@ function attach(): { address: string; namespace: string } {
     env: {
       ...process.env,
       CNI_COMMAND: "ADD",
-      CNI_CONTAINERID: randomBytes(32).toString("hex"),
+      CNI_CONTAINERID: id,
       CNI_IFNAME: "eth0",
       CNI_NETNS: `/run/netns/${namespace}`,
       CNI_PATH: "/usr/lib/cni",
@@ -104,6 +108,15 @@ test("a sandbox keeps its address; one that is gone, and one that never came to 
   expect(namespaces()).not.toContain(lost.namespace);
   await part.runtime.stopPodSandbox(sandbox);
   await part.runtime.removePodSandbox(sandbox);
+});
+
+test("what limited the bandwidth of a sandbox that never came to be goes with its address", async () => {
+  const id = randomBytes(32).toString("hex");
+  const { address } = attach(id);
+  const limiter = limiterName(id);
+  execFileSync("ip", ["link", "add", limiter, "type", "ifb"]);
+  expect((await reclaim()).released).toEqual([address]);
+  expect(fs.existsSync(`/proc/sys/net/ipv4/conf/${limiter}`)).toBe(false);
 });
 
 test("an address is kept while a process is in its namespace, although no sandbox is known", async () => {

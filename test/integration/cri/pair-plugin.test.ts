@@ -4,6 +4,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { limiterName } from "../../../cri/cni/bandwidth-script.ts";
 import {
   installPairScript,
   leaseIndex,
@@ -58,7 +59,7 @@ async function network(bits = 24): Promise<{
   script: string;
   /** Standard input of either plug-in. */
   input: string;
-  run: (call: Call, program?: string) => Result;
+  run: (call: Call, program?: string, limits?: object) => Result;
 }> {
   const bin = temporary();
   const dataDirectory = path.join(temporary(), "it's");
@@ -102,9 +103,14 @@ async function network(bits = 24): Promise<{
         .readdirSync(leases)
         .filter((name) => /^10\.|^fd/.test(name))
         .sort(),
-    run(call, program = script) {
+    run(call, program = script, limits = undefined) {
       const { stdout, status } = spawnSync(program, {
-        input,
+        input: limits
+          ? JSON.stringify({
+              ...(JSON.parse(input) as object),
+              runtimeConfig: { bandwidth: limits },
+            })
+          : input,
         env: environment(call),
         encoding: "utf8",
       });
@@ -265,6 +271,152 @@ test("without IPv6 of pods the node's end has none", async () => {
   expect(ip("-n", at, "route", "get", "198.51.100.1")).toContain("eth0");
 });
 
+describe("limits of bandwidth", () => {
+  const megabit = 1_000_000;
+  const burst = 0xffff_ffff;
+  const limits = {
+    ...{ ingressRate: 2 * megabit, ingressBurst: burst },
+    ...{ egressRate: 3 * megabit, egressBurst: burst },
+  };
+  /** Of a link, as the kernel shows them: kind, bytes a second. */
+  const shapers = (link: string): [string, number | undefined][] =>
+    (
+      JSON.parse(
+        execFileSync("tc", ["-j", "qdisc", "show", "dev", link], {
+          encoding: "utf8",
+        }),
+      ) as { kind: string; options: { rate?: number } }[]
+    ).map(({ kind, options }) => [kind, options.rate]);
+  const exists = (link: string): boolean =>
+    spawnSync("ip", ["link", "show", link]).status === 0;
+
+  test("each direction is shaped on the host; DEL leaves no device, twice and without the namespace", async () => {
+    const { run } = await network();
+    for (const how of ["there", "gone"]) {
+      const at = namespace();
+      const id = newId();
+      run({ command: "ADD", id, namespace: at }, undefined, limits);
+      const link = `${pairLinkPrefix}${id.slice(0, 8)}`;
+      const limiter = limiterName(id);
+      expect(shapers(link)).toEqual([
+        ["tbf", (2 * megabit) / 8],
+        ["ingress", undefined],
+      ]);
+      expect(shapers(limiter)).toEqual([["tbf", (3 * megabit) / 8]]);
+      expect(ip("addr", "show", "dev", limiter)).not.toContain("inet");
+      if (how === "gone") removeNamespace(at);
+      for (let times = 0; times < 2; times++)
+        run({ command: "DEL", id, namespace: how === "gone" ? "" : at });
+      expect(exists(limiter)).toBe(false);
+    }
+  });
+
+  test("containerd 1.6 has large letters", async () => {
+    const { run } = await network();
+    const id = newId();
+    run({ command: "ADD", id, namespace: namespace() }, undefined, {
+      ...{ IngressRate: 2 * megabit, IngressBurst: burst },
+      ...{ EgressRate: 0, EgressBurst: 0 },
+    });
+    expect(shapers(`${pairLinkPrefix}${id.slice(0, 8)}`)).toEqual([
+      ["tbf", (2 * megabit) / 8],
+    ]);
+  });
+
+  test("one direction alone has no device; none has neither", async () => {
+    const { run } = await network();
+    const at = namespace();
+    const id = newId();
+    const only = { ...limits, egressRate: 0, egressBurst: 0 };
+    run({ command: "ADD", id, namespace: at }, undefined, only);
+    expect(exists(limiterName(id))).toBe(false);
+    expect(shapers(`${pairLinkPrefix}${id.slice(0, 8)}`)).toHaveLength(1);
+    const other = newId();
+    run({ command: "ADD", id: other, namespace: namespace() });
+    expect(shapers(`${pairLinkPrefix}${other.slice(0, 8)}`)).toEqual([
+      ["noqueue", undefined],
+    ]);
+  });
+
+  test("what a pod sends takes as long as its limit says, also when it may change its own links", async () => {
+    const { run } = await network();
+    const at = namespace();
+    const id = newId();
+    run({ command: "ADD", id, namespace: at }, undefined, {
+      ...limits,
+      egressRate: 8 * megabit,
+    });
+    const to = namespace();
+    const there = run({ command: "ADD", id: newId(), namespace: to });
+    const address = there.ips[0]!.address.split("/")[0]!;
+    execFileSync("ip", [
+      ...["netns", "exec", at, "tc", "qdisc", "add", "dev", "eth0", "root"],
+      "pfifo",
+    ]);
+    const inside = (name: string, script: string) =>
+      spawn("ip", ["netns", "exec", name, process.execPath, "-e", script]);
+    const server = inside(
+      to,
+      `require("node:net").createServer((socket) => { let bytes = 0; let began; socket.on("data", (part) => { began ??= performance.now(); bytes += part.length; }); socket.on("end", () => { console.log(bytes, performance.now() - began); process.exit(); }); }).listen(9000, "${address}", () => console.log("listening"));`,
+    );
+    let text = "";
+    server.stdout.on("data", (part: Buffer) => (text += part.toString()));
+    await eventually(() => text.includes("listening"));
+    inside(
+      at,
+      `require("node:net").connect(9000, "${address}").end(Buffer.alloc(500_000));`,
+    );
+    await eventually(() => /\d+ \d+/.test(text));
+    const [, bytes = "", tookMs = ""] = /(\d+) ([\d.]+)\n/.exec(text)!;
+    expect(Number(bytes)).toBe(500_000);
+    // A megabyte a second; what may leave at once comes on top. A busy machine takes longer.
+    expect(Number(tookMs)).toBeGreaterThan(300);
+    run({ command: "DEL", id, namespace: at });
+  });
+
+  test("a limit that can't be had is an error that leaves nothing", async () => {
+    const { script, environment, input, leased } = await network();
+    const id = newId();
+    const at = namespace();
+    const bin = temporary();
+    fs.writeFileSync(
+      path.join(bin, "tc"),
+      "#!/bin/sh\necho no such kind >&2\nexit 2\n",
+      { mode: 0o755 },
+    );
+    const call = (words: object, container = id) => {
+      const own = environment({ command: "ADD", id: container, namespace: at });
+      return spawnSync(script, {
+        input: JSON.stringify({
+          ...(JSON.parse(input) as object),
+          runtimeConfig: { bandwidth: words },
+        }),
+        env: { ...own, PATH: `${bin}:${own["PATH"]}` },
+        encoding: "utf8",
+      });
+    };
+    for (const words of [limits, { ...limits, ingressRate: 0 }]) {
+      const { status, stdout } = call(words);
+      expect([status, stdout]).toEqual([
+        1,
+        expect.stringContaining("the bandwidth can't be limited: no such kind"),
+      ]);
+    }
+    for (const [words, problem] of [
+      [{ ...limits, egressRate: "1M" }, "the bandwidth is no number"],
+      [{ inRate: 1000 }, "the bandwidth is not known"],
+    ] as const)
+      expect(call(words).stdout).toContain(problem);
+    // Such containers are ptp's, which has no limits.
+    expect(call(limits, "name-of-no-hexadecimal").stdout).toContain(
+      "can't be limited",
+    );
+    expect(leased()).toEqual([]);
+    for (const link of [`${pairLinkPrefix}${id.slice(0, 8)}`, limiterName(id)])
+      expect(exists(link)).toBe(false);
+  });
+});
+
 test("the host forwards in both families from the first pod on", async () => {
   const { script, environment } = await network();
   const host = namespace("host-");
@@ -299,6 +451,7 @@ test("twenty at once get addresses of their own; a full range is an error that l
           let text = "";
           child.stdout.on("data", (part: Buffer) => (text += part.toString()));
           child.on("close", () => resolve(text));
+          child.stdin.end();
         }),
     ),
   );

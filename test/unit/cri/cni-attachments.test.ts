@@ -102,6 +102,26 @@ test("plug-ins are called in order, each with the result before it, and backward
   expect(await one.ids()).toEqual([]);
 });
 
+test("the plug-in for limits is called for pods that have some alone", async () => {
+  const { attachments, plugin, calls, order, state } = machine([
+    { type: "first" },
+    { type: "bandwidth", capabilities: { bandwidth: true } },
+  ]);
+  plugin("bandwidth", `echo '{"ips":[{"address":"10.1.2.5/24"}]}'`);
+  const one = attachments();
+  await one.attach(sandbox);
+  await one.detach(sandbox.containerId, state, "");
+  expect(order(calls())).toEqual(["ADD first", "DEL first"]);
+  const bandwidth = { ingressRate: 1000 };
+  await one.attach({ ...sandbox, capabilities: { bandwidth } });
+  await one.detach(sandbox.containerId, state, "");
+  expect(order(calls()).slice(2)).toEqual([
+    ...["ADD first", "ADD bandwidth"],
+    ...["DEL bandwidth", "DEL first"],
+  ]);
+  expect(calls()[3]!.input).toMatchObject({ runtimeConfig: { bandwidth } });
+});
+
 test("another process undoes it with the configuration it was made with", async () => {
   const { attachments, calls, order, state, configuration } = machine();
   await attachments().attach(sandbox);

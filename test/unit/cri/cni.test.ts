@@ -45,6 +45,45 @@ test("where rules of our own can't be had, plug-ins make them", () => {
   });
 });
 
+test("limits of bandwidth: our own plug-in takes them, else the machine's follows", () => {
+  const range = { directory: "", podCidr: "10.1.0.0/24" };
+  expect(
+    cniConfiguration({ ...range, pairPlugin: "orbit-pair" }),
+  ).toMatchObject({
+    plugins: [{ type: "orbit-pair", capabilities: { bandwidth: true } }],
+  });
+  expect(
+    cniConfiguration({ ...range, iptables: true, bandwidthPlugin: true }),
+  ).toMatchObject({
+    plugins: [
+      { type: "ptp" },
+      { type: "portmap" },
+      { type: "bandwidth", capabilities: { bandwidth: true } },
+    ],
+  });
+});
+
+test.each<[string, string[][], boolean]>([
+  ["beside ptp", [["ptp", "bandwidth"], []], true],
+  ["not beside each ptp", [["ptp", "bandwidth"], ["ptp"]], false],
+  ["elsewhere alone", [["ptp"], ["bandwidth"]], false],
+  ["nowhere", [[], []], false],
+])("the plug-in for limits is used where it is %s", async (_, places, used) => {
+  const machinePluginDirectories = places.map((names) => {
+    const bin = temporary();
+    for (const name of names)
+      fs.writeFileSync(path.join(bin, name), "", { mode: 0o755 });
+    return bin;
+  });
+  const directory = temporary();
+  await setUpPodNetwork(
+    { directory, podCidr: "10.1.0.0/24", machinePluginDirectories },
+    logger,
+  );
+  const text = fs.readFileSync(path.join(directory, cniFileName), "utf8");
+  expect(text.includes('"type": "bandwidth"')).toBe(used);
+});
+
 test("both families", () => {
   const options = {
     directory: "",
