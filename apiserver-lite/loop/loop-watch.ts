@@ -1,7 +1,8 @@
 // Finds the requests that hold the event loop. Code that starts to work for a request reports that; until the next such
-// report, or the end of the loop's turn, the time is that request's. A request that took longer than the limit is counted
-// and logged with its path, ten of them at once and then one each ten seconds. Node measures the loop's own delay beside
-// it, for everything this process does.
+// report, or the end of the loop's turn, the time is that request's; of the last one of a turn the log says that it may also
+// be what came after it. A request that took longer than the limit is counted and logged with its path, ten of them at once
+// and then one each ten seconds, unless the process was not running meanwhile: on a busy machine that is no request's doing.
+// Node measures the loop's own delay beside it, for everything this process does.
 //
 // Invariants: costs a clock reading where work starts and one immediate a turn; an idle loop is not woken by it.
 import { monitorEventLoopDelay, type IntervalHistogram } from "node:perf_hooks";
@@ -34,15 +35,26 @@ const maxPathLength = 256;
  * each 50 ms 0.07. A turn that is longer is always seen, and reported at most this much shorter than it was.
  */
 const resolutionMs = 50;
+/** Less than a request may take: what was used before its turn counts as well. */
+const readEveryMs = 20;
 /** Lines of the log at once, and a second: on an overloaded machine every request holds the loop. */
 const logBurst = 10;
 const logsPerSecond = 0.1;
+
+/** Of all threads of the process: there is no cheap reading of one thread's. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 export class LoopWatch {
   /** Requests that held the loop longer than the limit. */
   held = 0;
   #who: LoopWork | undefined;
   #sinceMs = 0;
+  /** What the process had used a moment before the turn began, and when that was read: reading it takes some microseconds. */
+  #usedMs = 0;
+  #usedReadMs = -Infinity;
   #armed = false;
   readonly #delay: IntervalHistogram;
   #sumSeconds = 0;
@@ -54,6 +66,7 @@ export class LoopWatch {
     private readonly logger: Pick<Logger, "warn">,
     private readonly limitMs = defaultLimitMs,
     clock = systemClock,
+    private readonly processor: () => number = processorMs,
   ) {
     this.#lines = new TokenBucket(clock, logsPerSecond, logBurst);
     this.#delay = monitorEventLoopDelay({ resolution: resolutionMs });
@@ -72,6 +85,10 @@ export class LoopWatch {
     if (this.#armed) this.#settle(nowMs);
     else {
       this.#armed = true;
+      if (nowMs - this.#usedReadMs > readEveryMs) {
+        this.#usedMs = this.processor();
+        this.#usedReadMs = nowMs;
+      }
       setImmediate(this.#turnOver);
     }
     this.#who = who;
@@ -104,13 +121,17 @@ export class LoopWatch {
 
   readonly #turnOver = (): void => {
     this.#armed = false;
-    this.#settle(performance.now());
+    this.#settle(performance.now(), true);
     this.#who = undefined;
   };
 
-  #settle(nowMs: number): void {
-    const heldMs = nowMs - this.#sinceMs;
-    if (heldMs <= this.limitMs || !this.#who) return;
+  #settle(nowMs: number, last = false): void {
+    if (nowMs - this.#sinceMs <= this.limitMs || !this.#who) return;
+    const heldMs = Math.min(
+      nowMs - this.#sinceMs,
+      this.processor() - this.#usedMs,
+    );
+    if (heldMs <= this.limitMs) return;
     this.held++;
     if (!this.#lines.tryTake()) {
       this.#notLogged++;
@@ -124,7 +145,9 @@ export class LoopWatch {
         heldMs: Math.round(heldMs),
         ...(this.#notLogged > 0 && { notLogged: this.#notLogged }),
       },
-      "a request held the event loop",
+      last
+        ? "a request, or what came after it, held the event loop"
+        : "a request held the event loop",
     );
     this.#notLogged = 0;
   }
