@@ -5,6 +5,8 @@ import type { UserInfo } from "../../../api/contracts.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface ClaimMapping {
+  /** The claim that groups are taken from as they are. */
+  readonly groupsClaim?: string | undefined;
   /** Rejects with why the claims are not good enough. */
   userOf(claims: Claims): Promise<UserInfo>;
 }
@@ -21,6 +23,7 @@ interface PlainMapping {
 export function plainMapping(options: PlainMapping): ClaimMapping {
   const { usernameClaim, usernamePrefix, groupsClaim, groupsPrefix } = options;
   return {
+    groupsClaim,
     userOf: async (claims) => {
       checkRequired(claims, options.requiredClaims);
       return {

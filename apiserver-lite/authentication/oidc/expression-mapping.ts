@@ -134,10 +134,12 @@ function isClaim(node: Node, name: string): boolean {
 }
 
 export function expressionMapping(rules: MappingRules): ClaimMapping {
+  const { groups: source } = rules;
   return {
+    groupsClaim: source && "claim" in source ? source.claim : undefined,
     async userOf(claims) {
       const name = await usernameBy(rules.username, claims);
-      const groups = await groupsBy(rules.groups, claims);
+      const groups = await groupsBy(source, claims);
       const uid = await uidBy(rules.uid, claims);
       const extra = credentialOf(claims);
       for (const { key, expression } of rules.extra) {

@@ -1,6 +1,7 @@
 // What an OpenID Connect issuer publishes: its discovery document, which must name the issuer itself, and its keys. Both
 // are fetched in the background from the start on, and keys again when a token names an unknown one, at most once in ten
 // seconds. The keys, too, are fetched from https URLs only.
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { dialedConnector } from "../../../client/egress/dialed-connector.ts";
@@ -26,6 +27,10 @@ interface IssuerOptions {
 }
 
 const RETRY_MS = 10_000;
+const MAX_PARTIES = 16;
+/** As long as the reference keeps who a token is. */
+const CLAIMS_MS = 10_000;
+const MAX_CLAIM_CHARACTERS = 4 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
 
@@ -38,6 +43,14 @@ export class Issuer {
   #fetching: Promise<void> | undefined;
   #retry: Timer | undefined;
   #closed = false;
+  /** By their URLs, the one that was asked for last at the end. */
+  readonly #parties = new Map<string, Issuer>();
+  /** Each request brings the token that names them. */
+  readonly #claimTokens = new LRUCache<string, string>({
+    ttl: CLAIMS_MS,
+    maxSize: MAX_CLAIM_CHARACTERS,
+    sizeCalculation: (token, key) => token.length + key.length,
+  });
 
   constructor(options: IssuerOptions) {
     this.#options = options;
@@ -57,7 +70,36 @@ export class Issuer {
   async close(): Promise<void> {
     this.#closed = true;
     this.#retry?.cancel();
+    const parties = [...this.#parties.values()];
+    await Promise.all(parties.map((party) => party.close()));
     await (await this.#dispatcher)?.destroy();
+  }
+
+  /** Who holds claims of this issuer's users: itself, or another issuer, whose keys are asked with the same roots. */
+  party(url: string): Issuer {
+    if (url === this.url) return this;
+    const { discoveryUrl: _, ...options } = this.#options;
+    const found = this.#parties.get(url) ?? new Issuer({ ...options, url });
+    this.#parties.delete(url);
+    this.#parties.set(url, found);
+    const [[oldest, forgotten] = []] = this.#parties;
+    if (this.#parties.size > MAX_PARTIES && oldest && forgotten) {
+      this.#parties.delete(oldest);
+      forgotten.close().catch(() => undefined);
+    }
+    return found;
+  }
+
+  /** The token with claims that a party answers, or answered a moment ago. @param url https://… */
+  async claimToken(url: string, accessToken: string): Promise<string> {
+    const key = JSON.stringify([url, accessToken]);
+    const known = this.#claimTokens.get(key);
+    if (known !== undefined) return known;
+    const headers: Record<string, string> =
+      accessToken === "" ? {} : { authorization: `Bearer ${accessToken}` };
+    const token = await this.#text(url, headers);
+    this.#claimTokens.set(key, token);
+    return token;
   }
 
   /** Undefined: the issuer could not be asked yet. */
@@ -114,10 +156,14 @@ export class Issuer {
   }
 
   async #get(url: string): Promise<unknown> {
+    return JSON.parse(await this.#text(url, { accept: "application/json" }));
+  }
+
+  async #text(url: string, headers: Record<string, string>): Promise<string> {
     const { request } = await import("undici");
     const answer = await request(url, {
       dispatcher: await (this.#dispatcher ??= this.#connect()),
-      headers: { accept: "application/json" },
+      headers,
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
     });
@@ -128,7 +174,7 @@ export class Issuer {
     }
     if (answer.statusCode !== 200)
       throw new Error(`${url}: status ${answer.statusCode}`);
-    return JSON.parse(text);
+    return text;
   }
 
   async #connect(): Promise<Dispatcher> {

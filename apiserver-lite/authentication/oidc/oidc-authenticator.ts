@@ -1,9 +1,10 @@
 // Bearer tokens of an OpenID Connect issuer: a token that names the issuer is its, and good when a key of the issuer
 // signed it with an accepted algorithm, it is for one of these clients, its time is now, and a mapping makes a user of its
-// claims (of --oidc-* or --authentication-config). Distributed claims are not followed.
+// claims (of --oidc-* or --authentication-config). The groups may be claimed by another party (`distributed-claims.ts`).
 import type { Clock } from "../../../api/clock.ts";
 import type { TokenAuthenticator, UserInfo } from "../../../api/contracts.ts";
 import type { ClaimMapping } from "./claim-mapping.ts";
+import { withDistributedClaim } from "./distributed-claims.ts";
 import type { Issuer } from "./issuer.ts";
 import { isSignedBy, peekToken, type PeekedToken } from "./signed-token.ts";
 
@@ -34,13 +35,26 @@ export class OidcAuthenticator implements TokenAuthenticator {
       !audiences.some((each) => this.options.audiences.includes(each))
     )
       return undefined;
-    await this.#verifySignature(peeked);
-    this.#checkClaims(peeked.claims);
-    return this.options.mapping.userOf(peeked.claims);
+    await this.#verify(peeked, issuer);
+    const { mapping } = this.options;
+    const { groupsClaim: claim } = mapping;
+    return mapping.userOf(
+      claim === undefined
+        ? peeked.claims
+        : await withDistributedClaim(peeked.claims, {
+            ...{ claim, issuer },
+            verify: (token, party) => this.#verify(token, party),
+          }),
+    );
   }
 
-  async #verifySignature(token: PeekedToken): Promise<void> {
-    const { issuer, algorithms } = this.options;
+  async #verify(token: PeekedToken, issuer: Issuer): Promise<void> {
+    await this.#verifySignature(token, issuer);
+    this.#checkClaims(token.claims);
+  }
+
+  async #verifySignature(token: PeekedToken, issuer: Issuer): Promise<void> {
+    const { algorithms } = this.options;
     if (!algorithms.includes(token.algorithm))
       throw new Error(
         `oidc: the token is signed with ${token.algorithm}, which is not accepted`,

@@ -6,6 +6,7 @@ import {
   constants,
   type KeyObject,
 } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import * as https from "node:https";
 import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -28,9 +29,9 @@ const serving = certificateOf(authority, "remote", [], {
 });
 const file = fileIn(directories);
 
-/** An HTTPS server of JSON answers; `answer` gets the path and the posted object. */
+/** An HTTPS server of JSON answers; `answer` gets the path, the posted object and the headers. */
 async function remote(
-  answer: (path: string, body: never) => unknown,
+  answer: (path: string, body: never, headers: IncomingHttpHeaders) => unknown,
 ): Promise<{ url: string; seen: unknown[] }> {
   const seen: unknown[] = [];
   const server = https.createServer(
@@ -41,7 +42,7 @@ async function remote(
       request.on("end", () => {
         const body: unknown = text === "" ? undefined : JSON.parse(text);
         if (body) seen.push(body);
-        const found = answer(request.url!, body as never);
+        const found = answer(request.url!, body as never, request.headers);
         response.writeHead(found === undefined ? 500 : 200, {
           "content-type": "application/json",
         });
@@ -568,6 +569,76 @@ describe("--oidc-*", () => {
     expect(await whoIs(ask, token({ email_verified: true }))).toEqual(jane);
     expect(await whoIs(ask, token({ site: "c" }))).toBe(401);
     expect(await whoIs(ask, token({ tenant: undefined }))).toBe(401);
+  });
+
+  test("groups that another party holds are fetched from it, and believed when an issuer has signed them", async () => {
+    const { url, claims } = await issuer();
+    const other = await issuer();
+    const now = Math.floor(Date.now() / 1000);
+    const rs = signers["RS256"]!;
+    const asked: (string | undefined)[] = [];
+    const good = signed({ ...claims(), groups: ["staff"] }, rs);
+    const answers: Record<string, string> = {
+      "/own": good,
+      "/other": signed({ ...other.claims(), groups: "guests" }, rs),
+      "/unsigned": `${good.slice(0, good.lastIndexOf("."))}.AAAA`,
+      "/expired": signed({ ...claims({ exp: now - 1 }), groups: ["x"] }, rs),
+      "/elsewhere": signed({ ...claims({ aud: "x" }), groups: ["x"] }, rs),
+      "/without": signed(claims(), rs),
+      "/plain": signed(
+        { ...claims({ iss: "http://127.0.0.1:1" }), groups: ["x"] },
+        rs,
+      ),
+      "/junk": "junk",
+    };
+    const party = await remote((path, _body, headers) => {
+      asked.push(headers["authorization"]);
+      return answers[path];
+    });
+    const ask = await start(...options(url, "--oidc-groups-claim=groups"));
+    const token = (source: unknown, more: object = {}): string =>
+      signed(
+        claims({
+          _claim_names: { groups: "src" },
+          _claim_sources: { src: source },
+          ...more,
+        }),
+        rs,
+      );
+    const at = (path: string): object => ({
+      endpoint: `${party.url}${path}`,
+      access_token: "let-me",
+    });
+    await ready(ask, signed(claims(), rs));
+    const jane = (...groups: string[]) => [`${url}#jane`, groups];
+    expect(await whoIs(ask, token(at("/own")))).toEqual(jane("staff"));
+    expect(await whoIs(ask, token(at("/own")))).toEqual(jane("staff"));
+    // Once for both.
+    expect(asked).toEqual(["Bearer let-me"]);
+    expect(await whoIs(ask, token({ endpoint: `${party.url}/other` }))).toEqual(
+      jane("guests"),
+    );
+    expect(asked.at(-1)).toBeUndefined();
+    // What the token has itself counts, and what nobody holds is none.
+    const own = token(at("/unsigned"), { groups: ["mine"] });
+    expect(await whoIs(ask, own)).toEqual(jane("mine"));
+    expect(await whoIs(ask, token({ JWT: good }))).toEqual(jane());
+    const none = token(at("/own"), { _claim_names: { other: "src" } });
+    expect(await whoIs(ask, none)).toEqual(jane());
+    const bad: [string, string][] = [
+      ...Object.keys(answers)
+        .slice(2)
+        .map((path): [string, string] => [path, token(at(path))]),
+      ["an error", token(at("/nowhere"))],
+      ["no https", token({ endpoint: party.url.replace("https", "http") })],
+      ["no text", token({ endpoint: 7 })],
+      ["no object", token("src")],
+      ["no such source", token(at("/own"), { _claim_sources: {} })],
+      ["no sources", token(at("/own"), { _claim_sources: undefined })],
+      ["names that are none", token(at("/own"), { _claim_names: ["groups"] })],
+    ];
+    for (const [what, each] of bad)
+      expect([what, await whoIs(ask, each)]).toEqual([what, 401]);
   });
 
   test("a prefix of - is none, and new keys are found", async () => {
