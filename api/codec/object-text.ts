@@ -1,17 +1,18 @@
 // The JSON text of an object as it is stored and served: kind, apiVersion and metadata come first, and the documents of
 // managed fields, which are up to half of a small object, come from texts that were made once for all objects that share
 // them (api/patch/field-set.ts). Of a large object all but the other metadata can be printed before, in steps.
+import { stringified } from "../escaped-json.ts";
 import type { AnyObject } from "../object.ts";
 import { documentText } from "../patch/field-set.ts";
 import type { Steps } from "../queueing/steps.ts";
 import type { ManagedFieldsEntry } from "../types/meta-v1.ts";
 
-/** JSON with kind and apiVersion first, and a newline at the end; no other newline is in it. */
+/** JSON as Go writes it, with kind and apiVersion first, and a newline at the end; no other newline is in it. */
 export function objectText(object: AnyObject): string {
   const entries = object.metadata?.managedFields;
   if (!entries || entries.length === 0) {
     const { kind, apiVersion, metadata, ...rest } = object;
-    return `${JSON.stringify({ kind, apiVersion, metadata, ...rest })}\n`;
+    return `${stringified({ kind, apiVersion, metadata, ...rest })}\n`;
   }
   return headOf(object) + entries.map(entryText).join() + tailOf(object);
 }
@@ -19,13 +20,13 @@ export function objectText(object: AnyObject): string {
 /** What comes before the managed fields. */
 function headOf({ kind, apiVersion, metadata }: AnyObject): string {
   const others = { ...metadata, managedFields: undefined };
-  const head = JSON.stringify({ kind, apiVersion, metadata: others });
+  const head = stringified({ kind, apiVersion, metadata: others });
   return `${head.slice(0, -2)}${head.endsWith("{}}") ? "" : ","}"managedFields":[`;
 }
 
 /** What comes behind them. What is undefined is not printed, and a copy without it would take longer. */
 function tailOf(object: AnyObject): string {
-  const tail = JSON.stringify({
+  const tail = stringified({
     ...object,
     kind: undefined,
     apiVersion: undefined,
@@ -36,8 +37,8 @@ function tailOf(object: AnyObject): string {
 
 function entryText(entry: ManagedFieldsEntry): string {
   const text = entry.fieldsV1 && documentText(entry.fieldsV1);
-  if (text === undefined) return JSON.stringify(entry);
-  const head = JSON.stringify({ ...entry, fieldsV1: undefined });
+  if (text === undefined) return stringified(entry);
+  const head = stringified({ ...entry, fieldsV1: undefined });
   return `${head.slice(0, -1)}${head === "{}" ? "" : ","}"fieldsV1":${text}}`;
 }
 

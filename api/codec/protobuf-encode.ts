@@ -2,6 +2,7 @@
 // reference writes: fields in ascending order, non-nullable values always, map keys sorted by their bytes.
 import type { WireWriter as Writer } from "./wire-writer.ts";
 import { parseDurationMs } from "../duration.ts";
+import { stringified } from "../escaped-json.ts";
 import {
   messageNamed,
   type Message,
@@ -205,7 +206,7 @@ function specialEncoder({ fullName, name }: Message): Write | undefined {
     case "JSON":
       return (writer, value) => {
         if (value !== undefined)
-          writer.uint32(10).bytes(Buffer.from(JSON.stringify(value)));
+          writer.uint32(10).bytes(Buffer.from(stringified(value)));
       };
     case "JSONSchemaPropsOrBool":
       return (writer, value) => {
@@ -231,7 +232,7 @@ function specialEncoder({ fullName, name }: Message): Write | undefined {
 
 function rawJson(writer: Writer, value: unknown): void {
   if (value === undefined || value === null) return;
-  writer.uint32(10).bytes(Buffer.from(JSON.stringify(value)));
+  writer.uint32(10).bytes(Buffer.from(stringified(value)));
 }
 
 function nested(

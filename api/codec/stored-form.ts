@@ -1,5 +1,6 @@
 // The bytes that servers on one etcd share, the reference's among them: an envelope (or JSON, or YAML) of the storage
 // version without resourceVersion and selfLink. Kinds without a wire form (custom resources) are JSON.
+import { stringified } from "../escaped-json.ts";
 import type { AnyObject } from "../object.ts";
 import { decodeJson, type DecodeOptions } from "./json.ts";
 import { decodeProtobuf, encodeProtobuf, hasProtobuf } from "./protobuf.ts";
@@ -20,7 +21,7 @@ export function encodeStored(
   if (encoding === "protobuf" && hasProtobuf(apiVersion!, kind!))
     return encodeProtobuf(stored);
   if (encoding === "yaml") return encodeYaml(stored);
-  return Buffer.from(`${JSON.stringify(stored)}\n`);
+  return Buffer.from(`${stringified(stored)}\n`);
 }
 
 /** Also of values without a name: ranges. Throws on a value that can't be read. */

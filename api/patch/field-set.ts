@@ -2,6 +2,7 @@
 // `k:{"name":"a"}` (list item by its keys), `v:"x"` (item of a set); a node that is itself a member and has children says
 // so with ".". Example: {"f:spec":{"f:replicas":{}},"f:data":{".":{},"f:a":{}}} holds spec.replicas, data and data.a.
 // Trees are never changed once they are out of the function that made them, so they may share parts.
+import { stringified } from "../escaped-json.ts";
 import { Pace, type Steps } from "../queueing/steps.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 
@@ -257,7 +258,7 @@ const texts = new WeakMap<JsonObject, string>();
 export function documentText(document: object): string | undefined {
   const known = texts.get(document as JsonObject);
   if (known !== undefined || !sets.has(document as JsonObject)) return known;
-  const text = JSON.stringify(document);
+  const text = stringified(document);
   texts.set(document as JsonObject, text);
   return text;
 }

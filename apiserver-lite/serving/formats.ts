@@ -1,6 +1,7 @@
 // The wire encodings: how an object, a list of encoded objects and a watch event become bytes. JSON is always there;
 // YAML, protobuf and CBOR load when first asked for. Lists are made in parts, so that a list of any size neither holds
 // the event loop nor is in memory as a whole.
+import { stringified } from "../../api/escaped-json.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { FormatName } from "./negotiation.ts";
 
@@ -81,7 +82,7 @@ export function* jsonListParts(
   const { count, before, behind, ready } = pieces;
   const around = 1 + before.length + behind.length;
   let chunk = pool.take();
-  let used = chunk.write(JSON.stringify({ ...head, items: [] }).slice(0, -2));
+  let used = chunk.write(stringified({ ...head, items: [] }).slice(0, -2));
   for (let index = 0; index < count; index++) {
     const piece = pieces.piece(index);
     const length = around + piece.length;
@@ -151,7 +152,7 @@ export function* prettyListParts(
   object: (index: number) => object,
   pool: ChunkPool,
 ): ListParts {
-  const empty = JSON.stringify({ ...head, [field]: [] }, null, 2);
+  const empty = stringified({ ...head, [field]: [] }, 2);
   if (count === 0) return yield Buffer.from(empty);
   yield* joined(prettyPieces(empty, count, object), pool);
 }
@@ -163,7 +164,7 @@ function* prettyPieces(
 ): Iterable<Buffer> {
   yield Buffer.from(empty.slice(0, -"]\n}".length));
   for (let index = 0; index < count; index++) {
-    const text = JSON.stringify(object(index), null, 2);
+    const text = stringified(object(index), 2);
     yield Buffer.from(
       `${index === 0 ? "" : ","}\n    ${text.replaceAll("\n", "\n    ")}`,
     );
@@ -177,11 +178,11 @@ function* jsonPieces(
   items: ListItems,
 ): Iterable<Buffer> {
   yield Buffer.from(
-    JSON.stringify({ ...head, [field]: [] }).slice(0, -"]}".length),
+    stringified({ ...head, [field]: [] }).slice(0, -"]}".length),
   );
   for (let index = 0; index < items.count; index++)
     yield Buffer.from(
-      `${index === 0 ? "" : ","}${JSON.stringify(items.object(index))}`,
+      `${index === 0 ? "" : ","}${stringified(items.object(index))}`,
     );
   yield jsonListEnd;
 }
@@ -189,7 +190,7 @@ function* jsonPieces(
 export const jsonFormat: Format = {
   name: "json",
   streamType: (contentType) => contentType,
-  encode: (object) => Buffer.from(`${JSON.stringify(object)}\n`),
+  encode: (object) => Buffer.from(`${stringified(object)}\n`),
   list: (head, field, items, pool) =>
     joined(jsonPieces(head, field, items), pool),
   frame: (type, object) =>

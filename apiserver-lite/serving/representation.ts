@@ -3,6 +3,7 @@
 import { internalTypeName } from "../../api/codec/value-type-names.ts";
 import { aliasApiVersion, aliasDocument } from "../../api/dialect.ts";
 import { errors } from "../../api/errors.ts";
+import { stringified } from "../../api/escaped-json.ts";
 import type { AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";
@@ -459,9 +460,8 @@ export class Representation {
   }
 
   #finish(object: object): Buffer {
-    return this.#pretty
-      ? Buffer.from(JSON.stringify(object, null, 2))
-      : this.#format.encode(object);
+    if (this.#pretty) return Buffer.from(stringified(object, 2));
+    return this.#format.encode(object);
   }
 
   #tables(): TableMaker {

@@ -1,5 +1,6 @@
 // Tables of entries: cells by the kind's strategy, and in each row what includeObject asks for. A row's cells are kept as
 // a template, into which every answer writes the ages; its object is cut out of the entry's own bytes where it can be.
+import { stringified } from "../../api/escaped-json.ts";
 import { parseApiVersion, type AnyObject } from "../../api/object.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { DerivedBytes } from "../cache/derived-bytes.ts";
@@ -173,7 +174,7 @@ export class TableMaker {
     const encoded = (entry: CacheEntry): Buffer =>
       entry.encoding(derived, id, ({ transient }) =>
         Buffer.from(
-          JSON.stringify(this.#shown(endpoint.show(transient as AnyObject))),
+          stringified(this.#shown(endpoint.show(transient as AnyObject))),
         ),
       );
     if (!asIs || include === "Object")

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { stringified } from "../../../../api/escaped-json.ts";
 import {
   encodeProtobuf,
   listItem,
@@ -33,7 +34,7 @@ function encodeMessage(object: object): Buffer {
 const transcoder = new ProtobufTranscoder();
 
 /** Undefined where the transcoder refuses. */
-function transcode(object: Typed, text = JSON.stringify(object)) {
+function transcode(object: Typed, text = stringified(object)) {
   const { apiVersion, kind } = object;
   const writer = WireWriter.create();
   const name = messageNameOfKind(apiVersion, kind)!;
@@ -51,7 +52,7 @@ test.each(goldenNames)("golden %s", (name) => {
   const object = JSON.parse(
     readFileSync(join(golden, `${name}.json`), "utf8"),
   ) as Typed;
-  const json = Buffer.from(`${JSON.stringify(object)}\n`);
+  const json = Buffer.from(`${stringified(object)}\n`);
   const bytes = readFileSync(join(golden, `${name}.pb`));
   const made = transcodeProtobuf(json, object.apiVersion, object.kind);
   expect(made.toString("hex")).toBe(bytes.toString("hex"));
@@ -215,7 +216,7 @@ test("any object of any kind", () => {
         const bytes = transcode(object);
         if (!bytes) return;
         transcoded++;
-        const text = JSON.stringify(object);
+        const text = stringified(object);
         expect(bytes.toString("hex")).toBe(
           encodeMessage(JSON.parse(text) as object).toString("hex"),
         );
@@ -238,7 +239,7 @@ test("values of forms that their types don't have", () => {
       (golden, changes) => {
         const object = JSON.parse(golden) as Typed;
         for (const [where, value] of changes) replace(object, where, value);
-        const text = JSON.stringify(object);
+        const text = stringified(object);
         // The encoder throws on some of them.
         const bytes = attempt(() => transcode(object, text));
         const expected = attempt(() =>
@@ -314,7 +315,7 @@ test("what can't be transcoded is encoded from the parsed object", () => {
     metadata: { name: "a", labels: { 'a"b': "1" } },
     spec: { containers: [], priority: 2 ** 31 - 1 },
   };
-  const json = Buffer.from(JSON.stringify(object));
+  const json = Buffer.from(stringified(object));
   expect(transcode(object)).toBeUndefined();
   expect(
     transcodeProtobuf(json, "v1", "Pod").equals(encodeProtobuf(object)),
