@@ -49,13 +49,14 @@ export function isMasterDisruption(all: readonly Node[]): boolean {
 const longestWaitMs = 5000;
 
 interface Turns {
-  readonly bucket: TokenBucket;
+  readonly rate: number;
+  /** Undefined: there are no turns. */
+  readonly bucket: TokenBucket | undefined;
   /** Names of the nodes that wait for theirs. */
   readonly waiting: Set<string>;
 }
 
 export class ZoneEvictions {
-  /** `zone/rate` → its turns. */
   readonly #turns = new Map<string, Turns>();
 
   constructor(
@@ -66,8 +67,8 @@ export class ZoneEvictions {
   /** Takes a turn of the zone's rate and returns 0, or how long to wait before asking again. */
   takeOrWaitMs(node: Node, all: readonly Node[]): number {
     const rate = evictionRate(node, all, this.rates);
-    if (rate === 0) return longestWaitMs;
-    const { bucket, waiting } = this.#turnsOf(`${zoneKey(node)}/${rate}`, rate);
+    const { bucket, waiting } = this.#turnsOf(zoneKey(node), rate);
+    if (!bucket) return longestWaitMs;
     const { name } = node.metadata;
     const waitMs = bucket.takeOrWaitMs();
     if (waitMs === 0) {
@@ -85,14 +86,18 @@ export class ZoneEvictions {
     for (const { waiting } of this.#turns.values()) waiting.delete(name);
   }
 
-  #turnsOf(key: string, rate: number): Turns {
-    const known = this.#turns.get(key);
-    if (known) return known;
+  /** After a time without turns a whole one passes before the first is given: nodes that were cut off come back by and by. */
+  #turnsOf(zone: string, rate: number): Turns {
+    const known = this.#turns.get(zone);
+    if (known?.rate === rate) return known;
+    const bucket = rate > 0 ? new TokenBucket(this.clock, rate, 1) : undefined;
+    if (known && !known.bucket?.tryTake()) bucket?.tryTake();
     const turns = {
-      bucket: new TokenBucket(this.clock, rate, 1),
-      waiting: new Set<string>(),
+      rate,
+      bucket,
+      waiting: known?.waiting ?? new Set<string>(),
     };
-    this.#turns.set(key, turns);
+    this.#turns.set(zone, turns);
     return turns;
   }
 }

@@ -86,6 +86,27 @@ test("each zone has its own turns", () => {
   expect(take("a1")).toBe(0);
 });
 
+test("after a stop, and at another rate, nodes have a turn's time to report before the first is evicted", () => {
+  const clock = new FakeClock();
+  const evictions = new ZoneEvictions(clock, rates);
+  const take = (all: readonly Node[]): number =>
+    evictions.takeOrWaitMs(all[0]!, all);
+  // The network to all of them breaks, and is mended: they answer one after the other.
+  expect(take(zone("a", 6, 0))).toBe(5000);
+  clock.advance(60_000);
+  expect(take(zone("a", 5, 5))).toBe(5000);
+  clock.advance(9_999);
+  expect(take(zone("a", 2, 8))).toBe(1);
+  clock.advance(1);
+  expect(take(zone("a", 2, 8))).toBe(0);
+  // A turn that was taken stays taken when the rate changes.
+  expect(take(zone("a", 6, 4))).toBe(5000);
+  clock.advance(90_000);
+  expect(take(zone("a", 6, 4))).toBe(5000);
+  clock.advance(10_001);
+  expect(take(zone("a", 6, 4))).toBe(0);
+});
+
 test("no turn of a high rate is missed, though all asked at once", () => {
   const clock = new FakeClock();
   const evictions = new ZoneEvictions(clock, { ...rates, nodeEvictionRate: 5 });
