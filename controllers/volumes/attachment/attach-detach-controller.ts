@@ -3,7 +3,7 @@
 // from its status.volumesAttached what it may mount; a volume is taken off that list before it is detached.
 //
 // One volume at a time (concurrency 1), keyed by the persistent volume's name, as two runs could both attach a volume
-// that one node alone may use. Nothing but times of waiting is kept; everything else is read from the API.
+// that one node alone may use. Nothing is kept but times of waiting and what was reported; all else is read from the API.
 import { isAlreadyExists, isNotFound } from "../../../api/errors.ts";
 import { sameJson } from "../../../api/objects/json-equality.ts";
 import {
@@ -47,10 +47,10 @@ import {
   forcedDetach,
   isOver,
   managedAnnotation,
-  multiAttachText,
   nodesThatNeed,
   type Wanted,
 } from "./attachment-plan.ts";
+import { MultiAttachReports } from "./multi-attach.ts";
 
 export function createAttachDetachController(
   context: ControllerContext,
@@ -73,6 +73,7 @@ class AttachDetachController {
   readonly #client: Client;
   readonly #context: ControllerContext;
   readonly #recorder: EventWriter;
+  readonly #multiAttach: MultiAttachReports;
   readonly #pods: Informer<Pod>;
   readonly #claims: Informer<PersistentVolumeClaim>;
   readonly #volumes: Informer<PersistentVolume>;
@@ -90,6 +91,7 @@ class AttachDetachController {
     this.#client = client;
     this.#context = context;
     this.#recorder = context.recorder("attachdetach-controller");
+    this.#multiAttach = new MultiAttachReports(this.#recorder);
     context.metrics?.add("attachdetach", () => this.#metrics.families());
     this.#pods = client.informer(pods, { indexes: { claim: claimIndex } });
     this.#claims = client.informer(persistentVolumeClaims);
@@ -114,6 +116,7 @@ class AttachDetachController {
   async #reconcile(name: string): Promise<ReconcileResult> {
     const volume = this.#volumes.lister.get(name);
     const wanted = this.#wanted(volume);
+    this.#multiAttach.keep(name, wanted);
     const present = this.#attachments.lister.byIndex("volume", name);
     let againMs = Infinity;
     for (const attachment of present) {
@@ -178,10 +181,10 @@ class AttachDetachController {
     const csi = volume.spec?.csi;
     if (!csi) return;
     const held = new Set(present.map(({ spec }) => spec.nodeName));
-    for (const [nodeName, users] of wanted) {
+    for (const nodeName of wanted.keys()) {
       if (held.has(nodeName)) continue;
       if (held.size > 0 && !allowsManyNodes(volume)) {
-        this.#reportMultiAttach(volume, users, wanted, held);
+        this.#multiAttach.report(volume, nodeName, wanted, held);
         continue;
       }
       held.add(nodeName);
@@ -192,22 +195,6 @@ class AttachDetachController {
           if (!isAlreadyExists(error)) throw error;
         });
     }
-  }
-
-  #reportMultiAttach(
-    { metadata }: PersistentVolume,
-    users: readonly Pod[],
-    wanted: Wanted,
-    held: ReadonlySet<string>,
-  ): void {
-    const others = [...held].flatMap((node) => wanted.get(node) ?? []);
-    for (const pod of users)
-      this.#recorder.event(
-        pod,
-        "Warning",
-        "FailedAttachVolume",
-        multiAttachText(metadata.name, pod, others),
-      );
   }
 
   /** Resolves to the ms after which to look again; Infinity: an event comes first. */

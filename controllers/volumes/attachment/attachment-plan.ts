@@ -110,23 +110,3 @@ export function forcedDetach(state: DetachState): ForcedDetach | undefined {
     ? "timeout"
     : "out-of-service";
 }
-
-/** The text of a Multi-Attach event for a pod, which shows names of its own namespace only. */
-export function multiAttachText(
-  volume: string,
-  pod: Pod,
-  others: readonly Pod[],
-): string {
-  const start = `Multi-Attach error for volume "${volume}"`;
-  if (others.length === 0)
-    return `${start} Volume is already exclusively attached to one node and can't be attached to another`;
-  const { namespace } = pod.metadata;
-  const local = others
-    .filter(({ metadata }) => metadata.namespace === namespace)
-    .map(({ metadata }) => metadata.name);
-  const foreign = others.length - local.length;
-  const elsewhere = `${foreign} pod(s) in different namespaces`;
-  if (local.length === 0)
-    return `${start} Volume is already used by ${elsewhere}`;
-  return `${start} Volume is already used by pod(s) ${local.join(", ")}${foreign > 0 ? ` and ${elsewhere}` : ""}`;
-}

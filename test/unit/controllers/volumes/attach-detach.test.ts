@@ -160,6 +160,15 @@ test("attached for a pod, reported on its node, detached once the node has let g
     expect(attachments().map(({ nodeName }) => nodeName)).toEqual(["n2"]),
   );
   expect(await attachedOn("n1")).toEqual([]);
+  // Reported once, not at each look while the volume is on its way.
+  expect(
+    plane.api
+      .all<Event>(events)
+      .filter(({ message }) => message?.startsWith("Multi-Attach"))
+      .map(({ count, message }) => [count, message]),
+  ).toEqual([
+    [1, 'Multi-Attach error for volume "v" Volume is already used by pod(s) p'],
+  ]);
 });
 
 test("metrics: what is to be attached, what is, and what was detached by force", async () => {
