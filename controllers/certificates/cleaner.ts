@@ -42,13 +42,18 @@ export function createCertificateCleaner(
   });
 }
 
-/** Infinity: one that was decided on and is not issued yet waits for its signer. */
+/** Infinity: one that was decided on and is not issued yet waits for its signer, who may note conditions of its own. */
 function expiryMs({ metadata, status }: CertificateSigningRequest): number {
   const { conditions = [], certificate } = status ?? {};
   if (conditions.length === 0)
     return Date.parse(metadata.creationTimestamp ?? "") + pendingMs;
   const doneAtMs = conditions
-    .filter(({ type }) => type !== "Approved" || certificate !== undefined)
+    .filter(
+      ({ type }) =>
+        type === "Denied" ||
+        type === "Failed" ||
+        (type === "Approved" && certificate !== undefined),
+    )
     .map(({ lastUpdateTime, lastTransitionTime }) =>
       Date.parse(lastUpdateTime ?? lastTransitionTime ?? ""),
     );

@@ -1,21 +1,26 @@
 // Requests for certificates: those that may be approved only later, and when each is removed.
 import { formatTime } from "../../../api/clock.ts";
 import { createCertificateAuthority } from "../../../api/pki/certificate.ts";
+import { inspectCertificate } from "../../../api/pki/inspect.ts";
 import { createPrivateKeyPem } from "../../../api/pki/keys.ts";
 import { createCsr } from "../../../api/pki/signing-request.ts";
 import type { CertificateSigningRequest } from "../../../api/types/certificates-v1.ts";
 import { certificateSigningRequests } from "../../../client/resources.ts";
+import type { ControllerOptions } from "../../../controllers/options.ts";
 import { startControlPlane } from "../../support/control-plane.ts";
 import type { ControlPlane } from "../../support/control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 let plane: ControlPlane;
 let clock: FakeClock;
-const start = async (controller: string): Promise<void> => {
+const start = async (
+  controller: string,
+  options: Partial<ControllerOptions> = {},
+): Promise<void> => {
   clock = new FakeClock();
   plane = await startControlPlane({
     clock,
-    controllers: { controllers: [controller] },
+    controllers: { controllers: [controller], ...options },
   });
 };
 afterEach(() => plane.stop());
@@ -85,6 +90,61 @@ describe("approving", () => {
   });
 });
 
+describe("signing", () => {
+  const dayMs = 86_400_000;
+  const ask = async (
+    name: string,
+    expirationSeconds: number,
+  ): Promise<void> => {
+    await requests().create({
+      metadata: { name },
+      spec: {
+        signerName: "kubernetes.io/kube-apiserver-client",
+        usages: ["client auth"],
+        expirationSeconds,
+        request: Buffer.from(
+          createCsr(createPrivateKeyPem(), { commonName: name }),
+        ).toString("base64"),
+      },
+      status: { conditions: [{ type: "Approved", status: "True" }] },
+    });
+    await clock.advanceAsync(1000);
+  };
+  const answer = (name: string) =>
+    all().find(({ metadata }) => metadata.name === name)?.status;
+  /** Seconds from now to the certificate's end. */
+  const lastsFor = (name: string): number => {
+    const pem = Buffer.from(answer(name)!.certificate!, "base64").toString();
+    return Math.round(
+      (inspectCertificate(pem).notAfterMs - clock.now()) / 1000,
+    );
+  };
+  beforeEach(() =>
+    start("certificatesigningrequest-signing-controller", {
+      clusterSigningCa: createCertificateAuthority({
+        subject: { commonName: "ca" },
+        nowMs: Date.UTC(2025, 0, 1),
+        validityMs: 2 * dayMs,
+      }),
+    }),
+  );
+
+  test("a long life counts from the backdated start", async () => {
+    await ask("short", 3600);
+    expect(lastsFor("short")).toBe(3599);
+    await ask("long", 86_400);
+    expect(lastsFor("long")).toBe(86_400 - 300 - 1);
+  });
+
+  test("nothing is signed by an authority that has expired", async () => {
+    clock.advance(3 * dayMs);
+    await ask("late", 3600);
+    expect(answer("late")).toEqual({
+      conditions: [{ type: "Approved", status: "True" }],
+    });
+  });
+});
+
 test("decided requests go an hour later, undecided ones a day later, and none that waits for its signer", async () => {
   await start("certificatesigningrequest-cleaner-controller");
   const lastUpdateTime = formatTime(clock.now());
@@ -114,17 +174,18 @@ test("decided requests go an hour later, undecided ones a day later, and none th
   };
   await make("pending");
   await make("approved", "Approved");
+  await make("noted", "example.com/Queued");
   await make("denied", "Denied");
   await make("failed", "Failed");
   await make("issued", "Approved", certificateFor(7_200_000));
   await make("short", "Approved", certificateFor(600_000));
   const left = () => all().map(({ metadata }) => metadata.name);
   await clock.advanceAsync(599_000);
-  expect(left()).toHaveLength(6);
+  expect(left()).toHaveLength(7);
   await clock.advanceAsync(3000);
   expect(left()).not.toContain("short");
   await clock.advanceAsync(3_000_000);
-  expect(left()).toEqual(["pending", "approved"]);
+  expect(left()).toEqual(["pending", "approved", "noted"]);
   await clock.advanceAsync(25 * 3_600_000);
-  expect(left()).toEqual(["approved"]);
+  expect(left()).toEqual(["approved", "noted"]);
 });
