@@ -2,7 +2,10 @@
 // it with the pod. A claim of that name with another owner is never used.
 import { Counters } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
-import { isOwnedByPod } from "../../api/objects/volumes/pod-claims.ts";
+import {
+  claimIndex,
+  isOwnedByPod,
+} from "../../api/objects/volumes/pod-claims.ts";
 import type {
   PersistentVolumeClaim,
   Pod,
@@ -16,7 +19,7 @@ export function createEphemeralVolumeController(
   context: ControllerContext,
 ): Controller {
   const { client, options } = context;
-  const podInformer = client.informer(pods);
+  const podInformer = client.informer(pods, { indexes: { claim: claimIndex } });
   const claims = client.informer(persistentVolumeClaims);
   const recorder = context.recorder("ephemeral_volume");
   const tries = new Counters({
@@ -83,15 +86,9 @@ export function createEphemeralVolumeController(
       reconciler.queue.add(objectKey(pod));
   };
   return reconciler.watch(podInformer, { onAdd: consider }).watch(claims, {
-    // Its pod may still need one.
-    onDelete: ({ metadata }) => {
-      const owner = metadata.ownerReferences?.find(
-        ({ kind, controller }) => kind === "Pod" && controller,
-      );
-      const pod =
-        owner && podInformer.lister.get(owner.name, metadata.namespace);
-      if (pod) consider(pod);
-    },
+    // A pod may still need one of its own, this one having been another's.
+    onDelete: (claim) =>
+      podInformer.lister.byIndex("claim", objectKey(claim)).forEach(consider),
   });
 }
 
