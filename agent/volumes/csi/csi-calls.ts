@@ -17,7 +17,7 @@ import { publishContext } from "./csi-attachment.ts";
 import { CsiCallError, type CsiDriver } from "./csi-driver.ts";
 import type { ExpandedVolume } from "./csi-expansion.ts";
 import { nodeCapability, type StageRequest } from "./csi-protocol.ts";
-import { rmdirIfThere, type CsiPaths } from "./csi-records.ts";
+import type { CsiPaths } from "./csi-records.ts";
 import type { CsiRegistry } from "./csi-registry.ts";
 import {
   capabilityOf,
@@ -64,6 +64,14 @@ export interface Prepared {
   readonly capabilities: ReadonlySet<number>;
   readonly context: Readonly<Record<string, string>>;
   readonly attachable: boolean;
+}
+
+/** What the caller keeps of a call. */
+interface Keeping {
+  /** Right before the driver is asked. */
+  before(): Promise<void>;
+  /** The driver refused for good: it has done nothing, and does nothing any more. */
+  refused(): Promise<void>;
 }
 
 export const stageDirectory = "globalmount";
@@ -155,41 +163,40 @@ export class CsiCalls {
       });
   }
 
-  /** A refusal that is final has nothing left to unstage: `onRefused`. */
+  /** @param group fsGroup of the pod that it is staged for */
   async stage(
     prepared: Prepared,
-    pod: Pod,
-    onRefused: () => Promise<void>,
+    group: number | undefined,
+    keeping: Keeping,
   ): Promise<void> {
     const { volume, driver, capabilities } = prepared;
-    if (!capabilities.has(nodeCapability.stageUnstage)) return;
-    const path = this.staging(volume);
-    await makeDirectory(path, 0o750);
+    if (!capabilities.has(nodeCapability.stageUnstage))
+      return await keeping.before();
     const step = volume.block
       ? "MapVolume.SetUpDevice"
       : "MountVolume.MountDevice";
     try {
-      await driver.stage(await this.#request(prepared, pod, "stageSecret"));
+      const request = await this.#request(prepared, group, "stageSecret");
+      await keeping.before();
+      await makeDirectory(this.staging(volume), 0o750);
+      await driver.stage(request);
     } catch (error) {
-      if (error instanceof CsiCallError && error.isFinal) await onRefused();
+      if (error instanceof CsiCallError && error.isFinal)
+        await keeping.refused();
       throw new VolumeFailure(step, volume.name, (error as Error).message);
     }
   }
 
   async #request(
     { volume, capabilities, context }: Prepared,
-    pod: Pod,
+    group: number | undefined,
     secret: keyof typeof secretSteps,
   ): Promise<StageRequest> {
     return {
       volume_id: volume.handle,
       publish_context: context,
       staging_target_path: this.staging(volume),
-      volume_capability: capabilityOf(
-        volume,
-        capabilities,
-        pod.spec.securityContext?.fsGroup,
-      ),
+      volume_capability: capabilityOf(volume, capabilities, group),
       secrets: await this.#secret(volume, secret),
       volume_context: volume.attributes,
     };
@@ -210,16 +217,22 @@ export class CsiCalls {
     return found;
   }
 
-  /** @param first nothing is published yet, so that a refusal leaves nothing behind */
-  async publish(prepared: Prepared, pod: Pod, first: boolean): Promise<void> {
+  async publish(
+    prepared: Prepared,
+    pod: Pod,
+    keeping?: Keeping,
+  ): Promise<void> {
     const { volume, driver, object, capabilities } = prepared;
+    const group = pod.spec.securityContext?.fsGroup;
     const staged =
       !volume.ephemeral && capabilities.has(nodeCapability.stageUnstage);
-    const request = await this.#request(prepared, pod, "publishSecret");
     const target = this.target(volume, pod);
-    await makeDirectory(dirname(target), 0o750);
-    const step = volume.block ? "MapVolume.SetUpDevice" : "MountVolume.SetUp";
+    const step = volume.block ? "MapVolume.MapPodDevice" : "MountVolume.SetUp";
     try {
+      const request = await this.#request(prepared, group, "publishSecret");
+      const tokens = await this.#tokens(object, pod);
+      await keeping?.before();
+      await makeDirectory(dirname(target), 0o750);
       await driver.publish({
         ...request,
         staging_target_path: staged ? request.staging_target_path : "",
@@ -230,14 +243,12 @@ export class CsiCalls {
           ...(object?.spec.podInfoOnMount
             ? podInfo(pod, volume.ephemeral)
             : {}),
-          ...(await this.#tokens(object, pod)),
+          ...tokens,
         },
       });
     } catch (error) {
-      if (first && error instanceof CsiCallError && error.isFinal) {
-        // What the driver may have made of the directory before it failed.
-        await rmdirIfThere(target, true);
-      }
+      if (error instanceof CsiCallError && error.isFinal)
+        await keeping?.refused();
       throw new VolumeFailure(step, volume.name, (error as Error).message);
     }
   }

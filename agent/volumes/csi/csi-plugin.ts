@@ -4,7 +4,7 @@
 //
 // Calls for one volume run one after the other. A failed call is repeated by the pod's worker (mounting) or by a queue with
 // back-off (unstaging), which holds up no pod.
-import { rm } from "node:fs/promises";
+import { lstat, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Logger } from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
@@ -12,6 +12,7 @@ import { WorkQueue } from "../../../client/work-queue.ts";
 import { grpcCodes } from "../../../grpc/channel.ts";
 import { within } from "../../../cri/deadline.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
+import { makeDirectory } from "../../../cri/directories.ts";
 import type { EventSink } from "../../events/pod-events.ts";
 import { isMountPoint, unmount } from "../files/mounts.ts";
 import type {
@@ -62,6 +63,10 @@ export class CsiVolumes {
   readonly #calls: CsiCalls;
   readonly #expansion: CsiExpansion;
   readonly #turns = new KeyedTurns();
+  /** Uids of pods that are to have a volume, by its key: what they wait for is staged, though none has it yet. */
+  readonly #wanted = new Map<string, Set<string>>();
+  /** What this agent has had staged, by its key. */
+  readonly #staged = new Map<string, { group: number | undefined }>();
   readonly #unstaging: WorkQueue;
   readonly plugin: VolumePlugin;
 
@@ -118,22 +123,36 @@ export class CsiVolumes {
 
   async #mount(request: VolumeRequest): Promise<MountedVolume> {
     const volume = csiVolume(request);
-    return this.#turns.run(`${volume.driver}^${volume.handle}`, async () => {
-      const prepared = await this.#calls.prepare(volume, request.pod);
-      await this.#record(prepared, request.pod);
-      if (!volume.ephemeral)
-        await this.#calls.stage(prepared, request.pod, () =>
-          this.#forget(volume, request.pod),
-        );
+    const { pod } = request;
+    const key = `${volume.driver}^${volume.handle}`;
+    const wanting = this.#wanted.get(key) ?? new Set();
+    this.#wanted.set(key, wanting.add(pod.metadata.uid ?? ""));
+    return this.#turns.run(key, async () => {
+      const prepared = await this.#calls.prepare(volume, pod);
+      if (!volume.ephemeral) await this.#stage(key, prepared, pod);
       // After a restart of the machine it may be another directory than before.
-      const isNew = !(await isMountPoint(
-        this.#calls.target(volume, request.pod),
-      ));
-      await this.#calls.publish(prepared, request.pod, true);
+      const isNew = !(await isMountPoint(this.#calls.target(volume, pod)));
+      await this.#calls.publish(prepared, pod, {
+        before: () => this.#recordPublished(prepared, pod),
+        refused: () => this.#left(volume, this.#forgetPublished(volume, pod)),
+      });
       const expansion = this.#calls.expansion(prepared, request);
       if (expansion) await this.#expansion.atMount(expansion);
-      return { ...this.#mounted(prepared, request.pod), isNew };
+      return { ...this.#mounted(prepared, pod), isNew };
     });
+  }
+
+  /** Each pod asks for it, which is idempotent as long as nothing differs: the group is that of the first. */
+  async #stage(key: string, prepared: Prepared, pod: Pod): Promise<void> {
+    const { volume } = prepared;
+    const { group } = this.#staged.get(key) ?? {
+      group: pod.spec.securityContext?.fsGroup,
+    };
+    await this.#calls.stage(prepared, group, {
+      before: () => this.#recordStaged(prepared),
+      refused: () => this.#left(volume, this.#forgetStaged(volume)),
+    });
+    this.#staged.set(key, { group });
   }
 
   #mounted(prepared: Prepared, pod: Pod): MountedVolume {
@@ -154,46 +173,77 @@ export class CsiVolumes {
     };
   }
 
-  /** Before anything is asked of the driver. */
-  async #record({ volume, attachable }: Prepared, pod: Pod): Promise<void> {
-    const record: CsiRecord = {
-      driverName: volume.driver,
-      volumeHandle: volume.handle,
-      specVolID: volume.name,
-      volumeLifecycleMode: volume.ephemeral ? "Ephemeral" : "Persistent",
-      attachable,
-    };
-    const uid = pod.metadata.uid ?? "";
-    if (volume.block) await writeRecord(this.paths.block(volume.name), record);
-    else {
-      await writeRecord(this.paths.podVolume(uid, volume.name), record);
-      if (!volume.ephemeral)
-        await writeRecord(
-          this.paths.staged(volume.driver, volume.handle),
-          record,
-        );
-    }
+  /** Before the driver is asked to stage it. */
+  async #recordStaged(prepared: Prepared): Promise<void> {
+    const { volume, attachable } = prepared;
+    const directory = volume.block
+      ? this.paths.block(volume.name)
+      : this.paths.staged(volume.driver, volume.handle);
+    await writeRecord(directory, recordOf(prepared));
     if (attachable) await this.#options.inUse.add(volume.uniqueName);
   }
 
-  /** A driver refused for good to stage it: there is nothing to unstage. */
-  async #forget(volume: CsiVolume, pod: Pod): Promise<void> {
+  /** Before the driver is asked to publish it. */
+  async #recordPublished(prepared: Prepared, pod: Pod): Promise<void> {
+    const { volume } = prepared;
     const uid = pod.metadata.uid ?? "";
+    if (volume.block) {
+      const path = this.paths.blockUser(volume.name, uid);
+      await makeDirectory(dirname(path), 0o750);
+      await writeFile(path, "");
+    } else
+      await writeRecord(
+        this.paths.podVolume(uid, volume.name),
+        recordOf(prepared),
+      );
+  }
+
+  /** A driver refused for good to stage it: there is nothing to unstage, unless a pod has it from before. */
+  async #forgetStaged(volume: CsiVolume): Promise<void> {
+    const staging = this.#calls.staging(volume);
     const users = volume.block
       ? await this.paths.blockUsers(volume.name)
       : await this.paths.podsWith(volume.driver, volume.handle);
-    if (users.some((user) => user !== uid)) return;
-    if (volume.block) {
-      await removeRecord(this.paths.block(volume.name));
-      await rmdirIfThere(this.#calls.staging(volume), true);
-    } else {
-      await removeRecord(this.paths.podVolume(uid, volume.name));
-      await removeRecord(
-        this.paths.staged(volume.driver, volume.handle),
-        stageDirectory,
+    if (users.length > 0 || (await isMountPoint(staging))) return;
+    this.#staged.delete(`${volume.driver}^${volume.handle}`);
+    await rmdirIfThere(staging, true);
+    await removeRecord(
+      volume.block
+        ? this.paths.block(volume.name)
+        : this.paths.staged(volume.driver, volume.handle),
+    );
+    await this.#options.inUse.remove(volume.uniqueName);
+  }
+
+  /** A driver refused for good to publish it: there is nothing to unpublish, unless the pod has it from before. */
+  async #forgetPublished(volume: CsiVolume, pod: Pod): Promise<void> {
+    const uid = pod.metadata.uid ?? "";
+    const target = this.#calls.target(volume, pod);
+    if (await isMountPoint(target)) return;
+    if (!volume.block)
+      return await removeRecord(
+        this.paths.podVolume(uid, volume.name),
+        targetDirectory,
       );
-    }
-    await this.#options.inUse.remove(volume.uniqueName).catch(() => undefined);
+    if (await isThere(target)) return;
+    await this.#forgetBlock(volume.name, uid);
+  }
+
+  async #forgetBlock(name: string, uid: string): Promise<void> {
+    const path = this.paths.blockUser(name, uid);
+    await rm(path, { force: true });
+    await rmdirIfThere(dirname(path), true);
+    await rmdirIfThere(dirname(this.paths.blockPublish(name, uid)), true);
+  }
+
+  /** What can't be forgotten is ended with the pod: the driver's refusal is what counts. */
+  async #left(volume: CsiVolume, forgetting: Promise<void>): Promise<void> {
+    await forgetting.catch((error: unknown) =>
+      this.#options.logger.debug(
+        { err: error, volume: volume.name },
+        "a refused volume is kept until its pod ends",
+      ),
+    );
   }
 
   async #refresh(request: VolumeRequest): Promise<void> {
@@ -205,13 +255,15 @@ export class CsiVolumes {
       const isThere = this.#options.registry.find(volume.driver) !== undefined;
       if (!republished && !(request.claim && isThere)) return;
       const prepared = await this.#calls.prepare(volume, request.pod);
-      if (republished) await this.#calls.publish(prepared, request.pod, false);
+      if (republished) await this.#calls.publish(prepared, request.pod);
       const expansion = this.#calls.expansion(prepared, request);
       if (expansion) await this.#expansion.whileMounted(expansion);
     });
   }
 
   async #unmount(uid: string): Promise<void> {
+    for (const [key, uids] of this.#wanted)
+      if (uids.delete(uid) && uids.size === 0) this.#wanted.delete(key);
     for (const found of await this.paths.ofPod(uid))
       await this.#unpublish(found, join(found.directory, targetDirectory), () =>
         removeRecord(found.directory, targetDirectory),
@@ -220,7 +272,7 @@ export class CsiVolumes {
       const target = this.paths.blockPublish(found.record.specVolID, uid);
       await this.#unpublish(found, target, async () => {
         await rm(target, { recursive: true, force: true });
-        await rmdirIfThere(dirname(target), true);
+        await this.#forgetBlock(found.record.specVolID, uid);
       });
     }
   }
@@ -261,10 +313,14 @@ export class CsiVolumes {
     if (staged.length > 0) {
       const used = await this.paths.usedByPods();
       for (const { record, directory } of staged)
-        if (!used.has(keyOf(record))) found.push(directory);
+        if (!used.has(keyOf(record)) && !this.#wanted.has(keyOf(record)))
+          found.push(directory);
     }
     for (const { record, directory } of await this.paths.allBlocks())
-      if ((await this.paths.blockUsers(record.specVolID)).length === 0)
+      if (
+        !this.#wanted.has(keyOf(record)) &&
+        (await this.paths.blockUsers(record.specVolID)).length === 0
+      )
         found.push(directory);
     return found;
   }
@@ -282,11 +338,12 @@ export class CsiVolumes {
       const isUsed = block
         ? (await this.paths.blockUsers(record.specVolID)).length > 0
         : (await this.paths.usedByPods()).has(keyOf(record));
-      if (isUsed) return;
+      if (isUsed || this.#wanted.has(keyOf(record))) return;
       const staging = block
         ? this.paths.blockStaging(record.specVolID)
         : join(directory, stageDirectory);
       const driver = this.#options.registry.driver(record.driverName);
+      this.#staged.delete(keyOf(record));
       const capabilities = await driver.capabilities();
       if (capabilities.has(nodeCapability.stageUnstage))
         await driver
@@ -314,4 +371,21 @@ export class CsiVolumes {
 
 function uniqueName({ driverName, volumeHandle }: CsiRecord): string {
   return `kubernetes.io/csi/${driverName}^${volumeHandle}`;
+}
+
+function recordOf({ volume, attachable }: Prepared): CsiRecord {
+  return {
+    driverName: volume.driver,
+    volumeHandle: volume.handle,
+    specVolID: volume.name,
+    volumeLifecycleMode: volume.ephemeral ? "Ephemeral" : "Persistent",
+    attachable,
+  };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

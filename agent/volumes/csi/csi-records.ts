@@ -3,6 +3,7 @@
 //   <root>/pods/<uid>/volumes/kubernetes.io~csi/<volume>/vol_data.json       a volume of a pod; mount/ is its target
 //   <root>/plugins/kubernetes.io/csi/<driver>/<sha256 of the handle>/        vol_data.json; globalmount/ is staged
 //   <root>/plugins/kubernetes.io/csi/volumeDevices/<volume>/data/            vol_data.json of a block volume
+//   <root>/plugins/kubernetes.io/csi/volumeDevices/<volume>/pods/<uid>       a pod that has it, an empty file
 //   <root>/plugins/kubernetes.io/csi/volumeDevices/staging|publish/…         where the driver puts its devices
 //
 // The places and file names are the reference's, which drivers are known to rely on.
@@ -78,24 +79,23 @@ export class CsiPaths {
     return join(this.#root, "volumeDevices", "publish", name, uid);
   }
 
+  /** Of those that have a block volume, or may have it: an empty file for each. */
+  blockUser(name: string, uid: string): string {
+    return join(this.#root, "volumeDevices", name, "pods", uid);
+  }
+
   async ofPod(uid: string): Promise<Found[]> {
     return await recordsBelow(
       join(volumesDirectory(this.#config, uid), podVolumes),
     );
   }
 
-  /** Names of block volumes that were published for the pod. */
+  /** Block volumes that were published for the pod, or may have been. */
   async blocksOfPod(uid: string): Promise<Found[]> {
-    const names = await entries(join(this.#root, "volumeDevices", "publish"));
     const found: Found[] = [];
-    for (const name of names) {
-      const pods = await entries(
-        join(this.#root, "volumeDevices", "publish", name),
-      );
-      if (!pods.includes(uid)) continue;
-      const record = await readRecord(this.block(name));
-      if (record) found.push({ record, directory: this.block(name) });
-    }
+    for (const block of await this.allBlocks())
+      if ((await this.blockUsers(block.record.specVolID)).includes(uid))
+        found.push(block);
     return found;
   }
 
@@ -135,9 +135,13 @@ export class CsiPaths {
     return used;
   }
 
-  /** Pods that have the block volume. */
+  /** Uids of pods that have the block volume; devices that earlier versions had published count by themselves. */
   async blockUsers(name: string): Promise<string[]> {
-    return await entries(join(this.#root, "volumeDevices", "publish", name));
+    const devices = join(this.#root, "volumeDevices");
+    return [
+      ...(await entries(join(devices, name, "pods"))),
+      ...(await entries(join(devices, "publish", name))),
+    ];
   }
 }
 
