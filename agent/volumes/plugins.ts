@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Client } from "../../client/client.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { VolumeMetrics } from "./volume-metrics.ts";
+import type { ExclusiveVolumes } from "./exclusive-volumes.ts";
 import { claimPlugins } from "./types/claim.ts";
 import { configMapType } from "./payload/config-map.ts";
 import { downwardApiType } from "./payload/downward-api.ts";
@@ -23,6 +24,7 @@ import type { VolumePlugin } from "./volume-plugin.ts";
 interface PluginContext {
   readonly config: Pick<AgentConfig, "rootDirectory" | "memoryDirectory">;
   readonly claims: Client;
+  readonly exclusive: Pick<ExclusiveVolumes, "hold">;
   readonly memory: MemoryDirectory;
   readonly source: PayloadSource;
   readonly forgetTokens: (uid: string) => void;
@@ -55,5 +57,5 @@ export function volumePlugins(context: PluginContext): VolumePlugin[] {
     ...(context.csi ? [context.csi] : []),
     ...(context.images ? [imagePlugin] : []),
   ].map(observed);
-  return [...ofContent, ...onNode, ...claimPlugins(context.claims, onNode)];
+  return [...ofContent, ...onNode, ...claimPlugins(context, onNode)];
 }

@@ -12,6 +12,7 @@ import type { ContainerConfig, Mount } from "../../cri/runtime.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { VolumeMetrics } from "./volume-metrics.ts";
 import { devicesOf, mountsOf, type MountedImages } from "./container-mounts.ts";
+import { ExclusiveVolumes } from "./exclusive-volumes.ts";
 import { mountLines, mountsBelow, unmount } from "./files/mounts.ts";
 import { ensurePrivateDirectory } from "./files/private-directories.ts";
 import { removeTree } from "./files/remove-tree.ts";
@@ -78,6 +79,7 @@ const refreshEveryMs = 20_000;
 
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
+  readonly #exclusive: ExclusiveVolumes;
   readonly #memory: MemoryDirectory;
   readonly #localPath: LocalPathDirectories;
   readonly #plugins: readonly VolumePlugin[];
@@ -90,6 +92,8 @@ export class VolumeManager {
     this.#options = options;
     const memory = new MemoryDirectory(memoryDirectory(options.config));
     this.#memory = memory;
+    const exclusive = new ExclusiveVolumes(options.config);
+    this.#exclusive = exclusive;
     const localPath = new LocalPathDirectories({
       ...options,
       local: options.client ? undefined : options.claims,
@@ -98,7 +102,8 @@ export class VolumeManager {
     });
     this.#localPath = localPath;
     this.#plugins =
-      options.plugins ?? volumePlugins({ ...options, memory, localPath });
+      options.plugins ??
+      volumePlugins({ ...options, exclusive, memory, localPath });
   }
 
   /** Before any pod: an earlier version, or another program, may have made the directories with more rights. */
@@ -252,6 +257,7 @@ export class VolumeManager {
     await this.#memory.remove(uid);
     await removeSetUpMarks(config, uid);
     await removeTree(volumesDirectory(config, uid));
+    await this.#exclusive.release(uid);
     this.#pods.delete(uid);
     this.#options.objects.release(uid);
     this.#options.metrics?.forget(uid);

@@ -3,6 +3,7 @@
 //   <root>/pods/<uid>/volumes/kubernetes.io~<type>/<name>
 //   <root>/pods/<uid>/volume-subpaths/<volume>/<container>/<index>
 //   <root>/pods/<uid>/plugins/set-up/<name>         the volume has its owner and rights
+//   <root>/pods/<uid>/plugins/held/<volume>         the pod has a volume that one pod has at a time
 //   <memory>/<uid>/kubernetes.io~<type>/<name>      on a tmpfs; <memory> is <root>/memory unless it is set
 import { join } from "node:path";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -64,4 +65,8 @@ export function subPathsDirectory(config: Directories, uid: string): string {
 /** The pod's volumes that were set up: see set-up-marks.ts. */
 export function setUpMarksDirectory(config: Directories, uid: string): string {
   return join(podDirectory(config, uid), "plugins", "set-up");
+}
+
+export function heldVolumesDirectory(config: Directories, uid: string): string {
+  return join(podDirectory(config, uid), "plugins", "held");
 }

@@ -10,6 +10,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from "../../../client/resources.ts";
+import type { ExclusiveVolumes } from "../exclusive-volumes.ts";
 import { podContainers } from "../../pods/shape/pod-shape.ts";
 import {
   servedBy,
@@ -25,7 +26,10 @@ type ClaimOf = (request: VolumeRequest) => { name: string; readOnly: boolean };
 
 /** `plugins`: of every type that persistent volumes may have. */
 export function claimPlugins(
-  client: Client,
+  {
+    claims: client,
+    exclusive,
+  }: { claims: Client; exclusive: Pick<ExclusiveVolumes, "hold"> },
   plugins: readonly VolumePlugin[],
 ): VolumePlugin[] {
   const resolve = async (
@@ -66,12 +70,12 @@ export function claimPlugins(
       const wanted = claimOf(request);
       const found = await resolve(request, wanted);
       checkMode(found.request);
-      const { name } = found.request.persistentVolume!.metadata;
-      const mounted = await found.plugin
-        .mount(found.request)
-        .catch((error: unknown) => {
-          throw namedFor(name, error);
-        });
+      const volume = found.request.persistentVolume!;
+      const failed = (error: unknown): never => {
+        throw namedFor(volume, error);
+      };
+      await exclusive.hold(uidOf(request), volume).catch(failed);
+      const mounted = await found.plugin.mount(found.request).catch(failed);
       if (found.plugin.refresh) remember(request);
       return {
         ...mounted,
@@ -103,12 +107,17 @@ export function claimPlugins(
 }
 
 /** A failure names the persistent volume, as at the reference. */
-function namedFor(volume: string, error: unknown): unknown {
+function namedFor(
+  { metadata, spec }: PersistentVolume,
+  error: unknown,
+): unknown {
   if (error instanceof VolumeFailure || error instanceof VolumePending)
     return error;
   return new VolumeFailure(
-    "MountVolume.SetUp",
-    volume,
+    spec?.volumeMode === "Block"
+      ? "MapVolume.SetUpDevice"
+      : "MountVolume.SetUp",
+    metadata.name,
     error instanceof Error ? error.message : String(error),
   );
 }

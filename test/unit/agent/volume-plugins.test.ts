@@ -26,6 +26,8 @@ import { testPod } from "./runtime-objects.ts";
 
 const directories = useTempDirectories();
 
+const exclusive = { hold: () => Promise.resolve() };
+
 const empty: PayloadSource = {
   configMap: (_namespace, name) =>
     Promise.resolve({ metadata: { name }, data: { k: "1" } }),
@@ -193,7 +195,9 @@ const claim: Volume = {
 test("a claim is served by the plug-in of its volume's type", async () => {
   const calls: string[] = [];
   const spec: PersistentVolumeSpec = { nfs: { server: "far", path: "/" } };
-  const [plugin] = claimPlugins(clientWith(spec), [recording(calls)]);
+  const [plugin] = claimPlugins({ claims: clientWith(spec), exclusive }, [
+    recording(calls),
+  ]);
   const { name, ...source } = claim;
   expect(await plugin!.mount({ pod: podOf(claim), name, source })).toEqual({
     path: "/nowhere",
@@ -264,7 +268,7 @@ test("a failure names the claim's volume", async () => {
     mount: () => Promise.reject(new Error("no")),
   });
   const client = clientWith({ nfs: { server: "s", path: "/" } });
-  const plugins = claimPlugins(client, [failing]);
+  const plugins = claimPlugins({ claims: client, exclusive }, [failing]);
   await expect(
     manager({ client, plugins }).mount(podOf(claim)),
   ).rejects.toThrow('MountVolume.SetUp failed for volume "pv" : no');
