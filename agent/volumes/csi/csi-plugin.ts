@@ -32,6 +32,7 @@ import { CsiExpansion } from "./csi-expansion.ts";
 import { nodeCapability } from "./csi-protocol.ts";
 import {
   CsiPaths,
+  hasRecord,
   keyOf,
   removeRecord,
   rmdirIfThere,
@@ -54,6 +55,13 @@ interface CsiVolumesOptions extends Omit<CsiCallsOptions, "nodeName"> {
   readonly logger: Logger;
 }
 
+interface Staged {
+  /** Of the pod that it was staged for first. */
+  readonly group: number | undefined;
+  /** It was staged before, by this agent or the one before it. */
+  readonly maybe: boolean;
+}
+
 /** A pod that is over waits for no slow driver. */
 const unstagingMs = 2000;
 
@@ -65,8 +73,8 @@ export class CsiVolumes {
   readonly #turns = new KeyedTurns();
   /** Uids of pods that are to have a volume, by its key: what they wait for is staged, though none has it yet. */
   readonly #wanted = new Map<string, Set<string>>();
-  /** What this agent has had staged, by its key. */
-  readonly #staged = new Map<string, { group: number | undefined }>();
+  /** What this agent has asked to be staged, by its key. */
+  readonly #staged = new Map<string, Staged>();
   readonly #unstaging: WorkQueue;
   readonly plugin: VolumePlugin;
 
@@ -145,14 +153,18 @@ export class CsiVolumes {
   /** Each pod asks for it, which is idempotent as long as nothing differs: the group is that of the first. */
   async #stage(key: string, prepared: Prepared, pod: Pod): Promise<void> {
     const { volume } = prepared;
-    const { group } = this.#staged.get(key) ?? {
+    const staged = this.#staged.get(key) ?? {
       group: pod.spec.securityContext?.fsGroup,
+      maybe: await hasRecord(this.#stagedRecord(volume)),
     };
-    await this.#calls.stage(prepared, group, {
+    this.#staged.set(key, staged);
+    await this.#calls.stage(prepared, staged.group, {
       before: () => this.#recordStaged(prepared),
-      refused: () => this.#left(volume, this.#forgetStaged(volume)),
+      refused: async () => {
+        if (!staged.maybe) await this.#left(volume, this.#forgetStaged(volume));
+      },
     });
-    this.#staged.set(key, { group });
+    this.#staged.set(key, { ...staged, maybe: true });
   }
 
   #mounted(prepared: Prepared, pod: Pod): MountedVolume {
@@ -173,13 +185,16 @@ export class CsiVolumes {
     };
   }
 
+  #stagedRecord(volume: CsiVolume): string {
+    return volume.block
+      ? this.paths.block(volume.name)
+      : this.paths.staged(volume.driver, volume.handle);
+  }
+
   /** Before the driver is asked to stage it. */
   async #recordStaged(prepared: Prepared): Promise<void> {
     const { volume, attachable } = prepared;
-    const directory = volume.block
-      ? this.paths.block(volume.name)
-      : this.paths.staged(volume.driver, volume.handle);
-    await writeRecord(directory, recordOf(prepared));
+    await writeRecord(this.#stagedRecord(volume), recordOf(prepared));
     if (attachable) await this.#options.inUse.add(volume.uniqueName);
   }
 
@@ -198,20 +213,12 @@ export class CsiVolumes {
       );
   }
 
-  /** A driver refused for good to stage it: there is nothing to unstage, unless a pod has it from before. */
+  /** A driver refused for good to stage it, and never did: there is nothing to unstage. */
   async #forgetStaged(volume: CsiVolume): Promise<void> {
     const staging = this.#calls.staging(volume);
-    const users = volume.block
-      ? await this.paths.blockUsers(volume.name)
-      : await this.paths.podsWith(volume.driver, volume.handle);
-    if (users.length > 0 || (await isMountPoint(staging))) return;
-    this.#staged.delete(`${volume.driver}^${volume.handle}`);
+    if (await isMountPoint(staging)) return;
     await rmdirIfThere(staging, true);
-    await removeRecord(
-      volume.block
-        ? this.paths.block(volume.name)
-        : this.paths.staged(volume.driver, volume.handle),
-    );
+    await removeRecord(this.#stagedRecord(volume));
     await this.#options.inUse.remove(volume.uniqueName);
   }
 

@@ -117,16 +117,6 @@ export class CsiPaths {
     return found;
   }
 
-  /** Uids of pods that have the volume as a file system. */
-  async podsWith(driver: string, handle: string): Promise<string[]> {
-    const found: string[] = [];
-    for (const uid of await entries(podsDirectory(this.#config)))
-      for (const { record } of await this.ofPod(uid))
-        if (record.driverName === driver && record.volumeHandle === handle)
-          found.push(uid);
-    return found;
-  }
-
   /** `driver^handle` of what any pod has as a file system. */
   async usedByPods(): Promise<Set<string>> {
     const used = new Set<string>();
@@ -158,6 +148,10 @@ export async function writeRecord(
   const path = join(directory, fileName);
   await writeFile(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
   await rename(`${path}.tmp`, path);
+}
+
+export async function hasRecord(directory: string): Promise<boolean> {
+  return (await entries(directory)).includes(fileName);
 }
 
 async function readRecord(directory: string): Promise<CsiRecord | undefined> {

@@ -140,6 +140,24 @@ test.each([
   },
 );
 
+test.each([
+  ["Block", podWithDisk],
+  ["Filesystem", podWith],
+] as const)(
+  "what is staged is unstaged, though the driver refuses to stage it again (%s)",
+  async (volumeMode, podOf) => {
+    await node.registered();
+    await node.bound("vol", { volumeMode });
+    node.driver.intercept = refusing("publish");
+    const mounting = () => node.agent.volumes.mount(podOf("a", "vol"));
+    await expect(mounting()).rejects.toThrow("is broken");
+    node.driver.intercept = refusing("stage");
+    await expect(mounting()).rejects.toThrow("is broken");
+    await node.agent.volumes.unmount("a");
+    expect(node.driver.calls).toContain("unstage vol");
+  },
+);
+
 test("pods of several groups have one volume staged alike", async () => {
   await node.registered({
     capabilities: [nodeCapability.stageUnstage, nodeCapability.mountGroup],
