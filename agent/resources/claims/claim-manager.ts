@@ -250,9 +250,17 @@ export class ClaimManager {
     });
   }
 
+  /** What is not on the disk does not count: it is tried again. */
   async #set(key: string, claim: PreparedClaim): Promise<void> {
+    const before = this.#claims.get(key);
     this.#claims.set(key, claim);
-    await this.#save();
+    try {
+      await this.#save();
+    } catch (error) {
+      if (before) this.#claims.set(key, before);
+      else this.#claims.delete(key);
+      throw error;
+    }
   }
 
   async #save(): Promise<void> {

@@ -1,6 +1,7 @@
 // Claims of pods on a node: prepared, shared, handed to containers, unprepared, over restarts and with drivers that fail
 // or lie. Real sockets and gRPC; the API is one in memory.
 import { pino } from "pino";
+import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../../api/clock.ts";
 import type { Container, Pod } from "../../../../api/types/core-v1.ts";
@@ -218,6 +219,22 @@ test.each([
   await on.start({ prepare });
   await makeClaim(on, "k", ["p"]);
   await expect(on.manager.prepare(pod("p", "k"))).rejects.toThrow(text);
+});
+
+test("no driver is called for a claim that is not on the disk", async () => {
+  const on = await bench();
+  const gpus = await on.start({ prepare: cdi("a") });
+  await makeClaim(on, "k", ["p"]);
+  const checkpoint = join(on.root, "dra_manager_state");
+  mkdirSync(checkpoint);
+  for (let tries = 0; tries < 2; tries++)
+    await expect(on.manager.prepare(pod("p", "k"))).rejects.toThrow(
+      "failed to checkpoint claimInfo state",
+    );
+  expect(gpus.calls).toEqual([]);
+  rmdirSync(checkpoint);
+  await on.manager.prepare(pod("p", "k"));
+  expect(gpus.calls).toEqual(["prepare x/k"]);
 });
 
 test("a claim that can't be unprepared is kept, and tried again", async () => {
