@@ -186,8 +186,10 @@ export class PodWorker {
 
   /** Ends the pod; its object stays. Again with less grace: hurries. */
   end(request: EndRequest): void {
-    this.#state = states.ended(this.#state, request);
-    this.#ending.shorten(request.graceSeconds ?? graceSeconds(this.#pod));
+    const grace = request.graceSeconds ?? graceSeconds(this.#pod);
+    const wanted = { ...request, graceSeconds: grace };
+    this.#state = states.ended(this.#state, wanted);
+    this.#ending.shorten(grace);
     this.#abort.abort();
     this.wake();
   }

@@ -1,5 +1,5 @@
 // The states of a pod's worker and the only steps between them. Pure. The phase only moves right, `removed` only becomes
-// true, and what was asked for first when the pod was ended stays:
+// true, and what was asked for first when the pod was ended stays, but for the grace, which only gets shorter:
 //
 //   syncing ──(ended | removed)──▶ terminating ──(torn down)──▶ terminated ──(cleaned up)──▶ gone
 //
@@ -47,9 +47,13 @@ export const gone: WorkerState = { phase: "gone" };
 
 /** Deleted, evicted, refused, or all containers ended for good. */
 export function ended(state: WorkerState, end: EndRequest): WorkerState {
-  return state.phase === "syncing"
-    ? { phase: "terminating", end, removed: false }
-    : state;
+  if (state.phase === "syncing")
+    return { phase: "terminating", end, removed: false };
+  if (state.phase !== "terminating" || end.graceSeconds === undefined)
+    return state;
+  const { graceSeconds: before = Infinity } = state.end;
+  const graceSeconds = Math.min(before, end.graceSeconds);
+  return { ...state, end: { ...state.end, graceSeconds } };
 }
 
 export function removed(state: WorkerState): WorkerState {

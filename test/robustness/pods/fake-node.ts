@@ -25,6 +25,8 @@ export interface Runs {
 export class FakeNode {
   readonly sandboxes = new Map<string, SandboxStatus>();
   readonly containers = new Map<string, ContainerStatus>();
+  /** Seconds that containers which ran were given to end, in their order. */
+  readonly graces: number[] = [];
   /** By `<pod uid>/<container>`. */
   readonly runs = new Map<string, Runs>();
   /** Pods that must not be ended by the agent. */
@@ -112,9 +114,10 @@ export class FakeNode {
   }
 
   /** By the agent. One that was created and never started stays as it is, as in containerd. */
-  stop(id: string): void {
+  stop(id: string, graceSeconds = 0): void {
     const container = this.containers.get(id);
     if (container?.state !== "running") return;
+    this.graces.push(graceSeconds);
     if (this.wanted.has(this.#uid(container)))
       this.breaks(`${id} is ended though its pod is wanted`);
     this.exit(id, 137);
@@ -263,7 +266,8 @@ export function fakeRuntime(
       call("createContainer", () => node.createContainer(sandboxId, config)),
     startContainer: (id) =>
       call("startContainer", () => node.startContainer(id)),
-    stopContainer: (id) => call("stopContainer", () => node.stop(id)),
+    stopContainer: (id, graceSeconds) =>
+      call("stopContainer", () => node.stop(id, graceSeconds)),
     removeContainer: (id) =>
       call("removeContainer", () => node.removeContainer(id)),
     containerStatus: (id) =>

@@ -29,13 +29,15 @@ test("the phase only moves right, and what was asked for first stays", () => {
   });
   state = ended(state, { graceSeconds: 1 });
   state = removed(state);
-  expect(state).toMatchObject({ end: evicted, removed: true });
+  state = ended(state, { graceSeconds: 5 });
+  const asked = { ...evicted, graceSeconds: 1 };
+  expect(state).toMatchObject({ end: asked, removed: true });
   state = containersEnded(state, left);
   expect(state).toMatchObject({ phase: "terminating", left });
   state = tornDown(state, false);
   expect(state).toEqual({
     phase: "terminated",
-    end: evicted,
+    end: asked,
     removed: true,
     left,
     clean: false,
@@ -276,6 +278,28 @@ test("a pod that the runtime can't end says so, and ends once it can", async () 
     `FailedKillPod: ${unanswered} stopContainer was not answered`,
     `FailedKillPod: ${unanswered} removePodSandbox was not answered`,
   ]);
+});
+
+test("less grace counts, also when the runtime is asked again", async () => {
+  const failure = { reason: "Evicted", message: "m" };
+  const on: Stage = await stage({
+    events(reason) {
+      // Between two tries.
+      if (reason === "FailedKillPod")
+        on.workers.end("u", { graceSeconds: 5, failure });
+    },
+  });
+  const stop = on.node.stop.bind(on.node);
+  on.node.stop = () => {
+    on.node.stop = stop;
+    throw new Error("the runtime is busy");
+  };
+  const slow = pod({ terminationGracePeriodSeconds: 60 });
+  on.workers.set(slow);
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set(deleted(slow));
+  await on.until("it is finished", () => on.finished.includes("u"));
+  expect(on.node.graces).toEqual([5]);
 });
 
 test("a pod whose cgroup can't be made says why, and starts once it can", async () => {
