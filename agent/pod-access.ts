@@ -123,6 +123,7 @@ export class PodAccess {
         ...options,
         tty: container?.tty ?? false,
         stdin: options.stdin && (container?.stdin ?? false),
+        stdinOnce: container?.stdinOnce ?? false,
       }),
     );
   }

@@ -275,6 +275,7 @@ export interface StreamOptions {
   stdout: boolean;
   stderr: boolean;
   tty: boolean;
+  stdinOnce?: boolean; // of an attach: the container's input ends with its first client's
 }
 
 /** A running exec or attach. Ending `stdin` half-closes it. With tty, stderr is absent. */

@@ -20,7 +20,7 @@ import { sandboxCalls } from "./sandbox-calls.ts";
 import { runtimeConfiguration } from "./runtime-configuration.ts";
 import { SandboxImage } from "../sandbox-image/present-image.ts";
 import { ensureSandboxImage } from "./sandbox-image.ts";
-import { streamCalls } from "./stream-calls.ts";
+import { streamCalls } from "./streams/stream-calls.ts";
 
 export interface ContainerdRuntimeOptions {
   /** `unix:///run/containerd/containerd.sock` or a path. */

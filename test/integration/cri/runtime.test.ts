@@ -197,11 +197,9 @@ describe.each(runtimeKinds)("%s", (kind) => {
 
   test("exec, attach and port-forward stream", async () => {
     const { runtime } = part;
-    // It ends a moment after its last line: what is written as the program ends was once not given on (containerd 1.6, on a
-    // busy machine).
     const { sandboxId, containerId } = await run(
       "stream",
-      'nc -ll -p 8080 -e cat & while sleep 0.1; do echo waiting; done & while read l; do echo "got $l"; [ $l = bye ] && sleep 0.5 && exit 0; done',
+      'nc -ll -p 8080 -e cat & while sleep 0.1; do echo waiting; done & while read l; do echo "got $l"; [ $l = bye ] && exit 0; done',
       { stdin: true },
     );
     const all = { stdin: true, stdout: true, stderr: true, tty: false };

@@ -1,7 +1,7 @@
 // The connection to containerd's streaming server at a command's end: see readToTheEnd.
 import * as net from "node:net";
 import { once } from "node:events";
-import { readToTheEnd } from "../../../cri/containerd/streaming.ts";
+import { readToTheEnd } from "../../../cri/containerd/streams/streaming.ts";
 
 test("what the runtime said last is read, although it did not read its input", async () => {
   const server = net.createServer({ pauseOnConnect: true });

@@ -1,8 +1,9 @@
 // What runs in a container or connects to a sandbox: exec, attach, port-forward.
-import { grpcCodes } from "../../grpc/channel.ts";
-import { RuntimeError, type Runtime } from "../runtime.ts";
-import type { CallContext } from "./call-context.ts";
-import { causeCode } from "./connection.ts";
+import { grpcCodes } from "../../../grpc/channel.ts";
+import { RuntimeError, type Runtime } from "../../runtime.ts";
+import type { CallContext } from "../call-context.ts";
+import { causeCode } from "../connection.ts";
+import { openAttach } from "./attach.ts";
 import { openExecStream, openPortForward } from "./streaming.ts";
 
 type StreamCalls = Pick<
@@ -52,13 +53,15 @@ export function streamCalls({ connection }: CallContext): StreamCalls {
       return openExecStream(url, stream);
     },
 
-    async attach(containerId, stream) {
-      const { url } = await connection.call("Attach", {
-        container_id: containerId,
-        ...stream,
-        stderr: stream.stderr && !stream.tty,
-      });
-      return openExecStream(url, stream);
+    attach(containerId, options) {
+      return openAttach(async (stream) => {
+        const { url } = await connection.call("Attach", {
+          container_id: containerId,
+          ...stream,
+          stderr: stream.stderr && !stream.tty,
+        });
+        return await openExecStream(url, stream);
+      }, options);
     },
 
     async portForward(sandboxId, port) {

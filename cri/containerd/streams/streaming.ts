@@ -5,16 +5,16 @@ import type { Duplex } from "node:stream";
 import {
   collect,
   openRemoteCommand,
-} from "../../api/streaming/remote-command-client.ts";
+} from "../../../api/streaming/remote-command-client.ts";
 import {
   createSpdySession,
   type SpdySession,
-} from "../../api/streaming/spdy-session.ts";
+} from "../../../api/streaming/spdy-session.ts";
 import {
   RuntimeError,
   type StreamOptions,
   type StreamSession,
-} from "../runtime.ts";
+} from "../../runtime.ts";
 
 const upgradeTimeoutMs = 30_000;
 const maxErrorBytes = 64 * 1024;
