@@ -72,4 +72,9 @@ export interface AdmissionPlugin {
     attributes: AdmissionAttributes,
     context: StrategyContext,
   ): Promise<void> | void;
+  /** Of a CREATE, in the very turn in which the store takes the object: what changed while others were asked. Throws ApiError. */
+  refuseCreation?(
+    attributes: AdmissionAttributes,
+    context: StrategyContext,
+  ): void;
 }

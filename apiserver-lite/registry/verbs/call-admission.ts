@@ -160,6 +160,15 @@ export function validateAdmission(
   return inStep(call, attributes, "validate");
 }
 
+/** What the plug-ins have to say when the store takes a new object. Throws ApiError. */
+export function refuseCreation(
+  call: Call,
+  attributes: AdmissionAttributes,
+): void {
+  for (const plugin of call.registry.admission)
+    plugin.refuseCreation?.(attributes, call);
+}
+
 /** One way through all plug-ins, timed. */
 function inStep(
   call: Call,

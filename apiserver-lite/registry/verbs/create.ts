@@ -12,6 +12,7 @@ import { mostRecent } from "../versions.ts";
 import {
   admissionAttributes,
   admit,
+  refuseCreation,
   validateAdmission,
 } from "./call-admission.ts";
 import { manageFields } from "../field-owners.ts";
@@ -169,7 +170,10 @@ async function createOnce(
       throw errors.badRequest(versionGiven);
     turn = print(call, object);
     if (turn) await turn;
-    const written = await writeObject(call, kind, key, object, 0);
+    const written = await writeObject(call, kind, key, object, 0, () => {
+      strategy.refuseCreation?.(call);
+      refuseCreation(call, attributes);
+    });
     if (written.ok) return written.entry;
     if (kind.cache.get(key)?.raw.metadata.deletionTimestamp) {
       throw new ApiError({

@@ -121,13 +121,17 @@ export function print(
 type Written =
   { ok: true; entry: CacheEntry } | { ok: false; revision: number | undefined };
 
-/** Writes `object` (in the stored version; it is kept) when the key's last revision is `expected` (0: none). */
+/**
+ * Writes `object` (in the stored version; it is kept) when the key's last revision is `expected` (0: none). `refuse` throws
+ * an ApiError in the very turn in which the store takes the object.
+ */
 export async function writeObject(
   call: Call,
   kind: StoredKind,
   key: string,
   object: AnyObject,
   expected: number,
+  refuse?: () => void,
 ): Promise<Written> {
   const pending: PendingEntry = { resource: kind.form, entry: undefined };
   // The field is never stored; only a dry run returns it.
@@ -139,7 +143,7 @@ export async function writeObject(
     expectedRevision: expected,
     attachment: pending,
     encode: (revision) => {
-      if (expected === 0) call.endpoint.strategy.refuseCreation?.(call);
+      refuse?.();
       const { entry, value } = kind.encode(key, object, revision);
       pending.entry = entry;
       return value;
