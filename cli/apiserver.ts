@@ -1,7 +1,5 @@
-// `orbit apiserver`: the API server alone. Keys and certificates are those of its options; without --tls-cert-file a
-// self-signed pair is made in --cert-dir.
-import type { CertificatePair } from "../api/pki/certificate.ts";
-import * as os from "node:os";
+// `orbit apiserver`: the API server alone. Keys and certificates are those of its options; without --tls-cert-file the pair
+// of --cert-dir serves, and one is made there where there is none.
 import * as path from "node:path";
 import { systemClock } from "../api/clock.ts";
 import { beginDaemon } from "./daemon.ts";
@@ -12,24 +10,10 @@ import {
   stopOnSignals,
 } from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
-import type { OptionValues } from "./options/parse.ts";
-import { agentServingPair } from "./parts/agent-certificate.ts";
-import { givenServingPair } from "./parts/option-files.ts";
+import { partServingPair } from "./parts/agent-certificate.ts";
 import { startApiPart } from "./parts/api/apiserver.ts";
 import { scheduledSnapshots } from "./parts/api/snapshots.ts";
 import { chooseStore } from "./parts/api/store.ts";
-
-function servingPair(values: OptionValues): CertificatePair {
-  return (
-    givenServingPair(values) ??
-    agentServingPair({
-      directory: values.text("cert-dir"),
-      name: "apiserver",
-      nodeName: os.hostname(),
-      clock: systemClock,
-    })
-  );
-}
 
 export async function runApiServer(
   argv: readonly string[],
@@ -60,7 +44,7 @@ export async function runApiServer(
       failureMetrics(start.failures),
       ...(snapshots?.metrics() ?? []),
     ],
-    serving: servingPair(values),
+    serving: partServingPair(values, "apiserver"),
     pki: undefined,
     clock: systemClock,
     logger,

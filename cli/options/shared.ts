@@ -16,7 +16,7 @@ export function tlsOptions(certDir: string): OptionGroup {
       "cert-dir",
       "string",
       certDir,
-      "Directory of the generated serving pair when no files are given.",
+      "Directory of the serving pair when no files are given; made where it is not there.",
     ),
     option(
       "tls-cert-file",

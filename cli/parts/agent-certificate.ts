@@ -1,21 +1,26 @@
-// The serving pair of a node agent that no cluster gives one: made in --cert-dir, signed by an authority of its own there,
-// replaced when it is about to expire or the machine's names changed.
+// The serving pair of a node agent or another part that no cluster gives one: made in --cert-dir, signed by an authority of
+// its own there, replaced when it is about to expire or the machine's names changed. A part alone uses one it finds there.
+import { X509Certificate } from "node:crypto";
 import * as net from "node:net";
+import * as os from "node:os";
 import * as path from "node:path";
 import {
   createCertificateAuthority,
   YEAR_MS,
   type CertificatePair,
 } from "../../api/pki/certificate.ts";
-import type { Clock } from "../../api/clock.ts";
+import { systemClock, type Clock } from "../../api/clock.ts";
 import { loadLeaf } from "../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
   readKeyIfAny,
   writePrivateFile,
 } from "../../http-kit/certificates/private-files.ts";
+import type { OptionValues } from "../options/parse.ts";
+import { UsageError } from "../options/table.ts";
 import { machineAddresses } from "./addresses.ts";
 import { makeDirectory } from "./directories.ts";
+import { checkPair, givenServingPair } from "./option-files.ts";
 
 interface AgentCertificateOptions {
   directory: string;
@@ -78,4 +83,59 @@ export function agentServingPair({
     nowMs: clock.now(),
     ...hostNames(nodeName),
   });
+}
+
+/** Whether the authority made the certificate, or would have: what can't be read is a torn file of ours. */
+function isOwn(certificate: string, authority: string): boolean {
+  try {
+    return new X509Certificate(certificate).verify(
+      new X509Certificate(authority).publicKey,
+    );
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * The pair `<name>.crt` and `<name>.key` that was put into the directory from outside. It serves as it is and is never written over,
+ * as at the reference. A pair of ours has its authority beside it, which is written first.
+ * @returns undefined where there is none, or it is ours
+ * @throws UsageError where one of the files is missing, or they do not make a pair
+ */
+export function foundServingPair(
+  directory: string,
+  name: string,
+): CertificatePair | undefined {
+  const file = path.join(directory, name);
+  const certificate = readFileIfAny(`${file}.crt`);
+  const key = readKeyIfAny(`${file}.key`);
+  const authority = readFileIfAny(`${file}-ca.crt`);
+  if (!certificate && !key) return undefined;
+  if (authority && (!certificate || !key || isOwn(certificate, authority)))
+    return undefined;
+  const what = `--cert-dir: ${file}.crt, ${file}.key`;
+  if (!certificate || !key)
+    throw new UsageError(
+      `${what}: certificate and key must be supplied as a pair`,
+    );
+  checkPair(what, { certificate, key });
+  return { certificate, key };
+}
+
+/** The pair of --tls-cert-file, else one that was put into --cert-dir, else one made and kept there. */
+export function partServingPair(
+  values: OptionValues,
+  name: string,
+): CertificatePair {
+  const directory = values.text("cert-dir");
+  return (
+    givenServingPair(values) ??
+    foundServingPair(directory, name) ??
+    agentServingPair({
+      directory,
+      name,
+      nodeName: os.hostname(),
+      clock: systemClock,
+    })
+  );
 }

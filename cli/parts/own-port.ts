@@ -1,12 +1,8 @@
 // The HTTPS port of a part that runs alone (controllers, scheduler), as its options describe it: address, certificate,
 // who may read what, metrics. Port 0 means none.
-import * as os from "node:os";
 import type { Logger } from "pino";
-import { systemClock } from "../../api/clock.ts";
 import type { OptionValues } from "../options/parse.ts";
-import { agentServingPair } from "./agent-certificate.ts";
 import { emulatedVersionOf, gatesOfPart } from "./api/emulated-version.ts";
-import { givenServingPair } from "./option-files.ts";
 import { delegatedAccess } from "./delegated-access.ts";
 import { clientAuthentication } from "./client-authentication.ts";
 import {
@@ -18,23 +14,16 @@ import {
 import { DependencyError } from "../options/table.ts";
 import { metricsFilter } from "./metrics-options.ts";
 import type { PartMetrics } from "./part-metrics.ts";
+import { partServingPair } from "./agent-certificate.ts";
 import { programFamilies } from "./program-families.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
-/** The serving pair of --tls-cert-file, else one made and kept in --cert-dir. */
 function portTls(
   values: OptionValues,
   name: string,
   clientCa: string | undefined,
 ): PortTls {
-  const pair =
-    givenServingPair(values) ??
-    agentServingPair({
-      directory: values.text("cert-dir"),
-      name,
-      nodeName: os.hostname(),
-      clock: systemClock,
-    });
+  const pair = partServingPair(values, name);
   return {
     certificate: pair.certificate,
     key: pair.key,
