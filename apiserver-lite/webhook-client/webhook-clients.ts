@@ -5,6 +5,7 @@
 // `<service>.<namespace>.svc`; a webhook without caBundle is verified by the machine's roots, never unverified. One at the
 // API server itself is called as loopback.ts says, whatever else its configuration holds.
 import { X509Certificate } from "node:crypto";
+import * as path from "node:path";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../api/clock.ts";
 import type { Dial } from "../../client/egress/egress-dialer.ts";
@@ -145,17 +146,17 @@ export class WebhookClients {
       : (parsed?.hostname ?? "");
     const port = Number(service ? (service.port ?? 443) : parsed?.port || 443);
     if (loopback && `${host}:${port}` === ownHostPort) {
-      const path = (service ? service.path : parsed?.pathname) ?? "";
-      return loopbackClient(loopback, path, limits);
+      const asked = (service ? service.path : parsed?.pathname) ?? "";
+      return loopbackClient(loopback, cleanPath(asked), limits);
     }
     const ca = caBundle ? authorityOf(caBundle) : undefined;
     if (service) {
-      const { namespace, name, path = "" } = service;
+      const { namespace, name } = service;
       const { tls, ...shown } = this.#credentials(`${host}:${port}`);
       return new JsonWebhook(
         {
           ...shown,
-          server: `https://${host}:${port}${path}`,
+          server: `https://${host}:${port}${cleanPath(service.path ?? "")}`,
           tls: { ...tls, ...(ca ? { ca } : {}), serverName: host },
         },
         {
@@ -166,13 +167,17 @@ export class WebhookClients {
         },
       );
     }
-    if (!url || parsed?.protocol !== "https:")
+    if (parsed?.protocol !== "https:")
       throw new WebhookConfigError(
         "webhook configuration must have either service or URL",
       );
     const { tls, ...shown } = this.#credentials(`${host}:${port}`);
     return new JsonWebhook(
-      { ...shown, server: url, tls: { ...tls, ...(ca ? { ca } : {}) } },
+      {
+        ...shown,
+        server: `https://${parsed.host}${cleanPath(parsed.pathname)}`,
+        tls: { ...tls, ...(ca ? { ca } : {}) },
+      },
       { ...limits, dial: egress?.controlPlane },
     );
   }
@@ -182,14 +187,20 @@ export class WebhookClients {
   }
 }
 
+/** Without what a server would redirect for: doubled slashes, dots, a slash at the end. */
+function cleanPath(asked: string): string {
+  const joined = path.posix.join("/", asked);
+  return joined.length > 1 ? joined.replace(/\/$/, "") : joined;
+}
+
 function loopbackClient(
   loopback: Loopback,
-  path: string,
+  asked: string,
   limits: { clock: Clock; userAgent: string; timeoutMs: number },
 ): JsonWebhook {
   const shownServer = `https://${ownHostPort}`;
   return new JsonWebhook(
-    { ...loopback.credentials(), server: `${shownServer}${path}` },
+    { ...loopback.credentials(), server: `${shownServer}${asked}` },
     { ...limits, shownServer, resolve: () => loopback.place() },
   );
 }

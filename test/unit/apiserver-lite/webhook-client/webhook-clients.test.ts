@@ -72,6 +72,23 @@ const messageOf = (calling: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
+test("a path goes out as the reference cleans it, so that no server redirects for it", async () => {
+  service(address);
+  const { caBundle } = server;
+  const at = (path: string): Promise<unknown> =>
+    clients.post({ service: { ...reference, path }, caBundle }, "{}", call);
+  await at("//mutate//pods/");
+  await at("");
+  await clients.post({ url: `${server.url}//v//w/`, caBundle }, "{}", call);
+  await clients.post({ url: `${server.url}/`, caBundle }, "{}", call);
+  expect(asked.map((each) => each.split(" ")[1])).toEqual([
+    "/mutate/pods?timeout=5s",
+    "/?timeout=5s",
+    "/v/w?timeout=5s",
+    "/?timeout=5s",
+  ]);
+});
+
 test("a service is called at a ready endpoint, by its name", async () => {
   service(address);
   const config = { service: reference, caBundle: server.caBundle };
