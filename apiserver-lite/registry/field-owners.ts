@@ -36,23 +36,34 @@ export function managing<T>(
   });
 }
 
+/** A copy of what is sent, where its conversion may not bring it back as it was: a webhook may leave a trace in annotations. */
+export function asSent(
+  { endpoint }: Call,
+  object: Readonly<AnyObject>,
+): AnyObject | undefined {
+  return endpoint.custom && !endpoint.native ? copyJson(object) : undefined;
+}
+
 /**
- * Sets managedFields of an object as it was sent, with defaults; `live` is unset for a create. When what others own can't be
- * converted the write goes on and the object has no owners any more, as at the reference.
+ * Sets managedFields of an object as it was sent, with defaults; `live` is unset for a create, `sent` for what is sent in the
+ * stored version. When what others own can't be converted the write goes on and the object has no owners any more, as at the
+ * reference.
  */
 export function manageFields(
   call: Call,
   live: Readonly<AnyObject> | undefined,
   object: AnyObject,
+  sent?: Readonly<AnyObject>,
 ): MaybePromise<void> {
   const { endpoint } = call;
   if (endpoint.native) return manageServed(call, live, object);
   // Fields are owned as the version that was spoken has them.
-  const given = live ? [copyJson(live), copyJson(object)] : [copyJson(object)];
+  const given = [...(live ? [live] : []), ...(sent ? [] : [object])];
+  const copies = given.map((each) => copyJson(each) as AnyObject);
   return whenReady(
-    endpoint.convertAll(given as AnyObject[], endpoint.apiVersion),
+    copies.length > 0 ? endpoint.convertAll(copies, endpoint.apiVersion) : [],
     (views) => {
-      const served = views.at(-1)!;
+      const served = sent ? copyJson(sent) : views.at(-1)!;
       return whenReady(manageServed(call, live && views[0], served), () => {
         const { managedFields } = served.metadata;
         if (managedFields) object.metadata.managedFields = managedFields;

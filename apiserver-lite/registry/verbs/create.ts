@@ -15,7 +15,7 @@ import {
   refuseCreation,
   validateAdmission,
 } from "./call-admission.ts";
-import { manageFields } from "../field-owners.ts";
+import { asSent, manageFields } from "../field-owners.ts";
 import {
   defaultsAfterOwnership,
   print,
@@ -102,6 +102,7 @@ async function createOnce(
   dedupeOwners(call, body, "");
   let turn = setServedDefaults(call, body);
   if (turn) await turn;
+  const sent = asSent(call, body);
   const converting = endpoint.toStored(body);
   let object = converting instanceof Promise ? await converting : converting;
   place(call, object);
@@ -109,7 +110,9 @@ async function createOnce(
   turn = (late ? undefined : setDefaults(call, object)) ?? call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
-  const managing = applied ? undefined : manageFields(call, undefined, object);
+  const managing = applied
+    ? undefined
+    : manageFields(call, undefined, object, sent);
   if (managing) await managing;
   turn = (late ? setDefaults(call, object) : undefined) ?? call.nextTurn();
   if (turn) await turn;

@@ -26,9 +26,10 @@ import {
 } from "./patch-text.ts";
 import { conformPatched, wordsForMaps } from "./patched-object.ts";
 import { replace, type Replaced } from "./update.ts";
+import { setServedDefaults } from "./write.ts";
 import { whenReady, type MaybePromise } from "../kinds/when-ready.ts";
 import { mostRecent } from "../versions.ts";
-import { managing, type Management } from "../field-owners.ts";
+import { asSent, managing, type Management } from "../field-owners.ts";
 
 /** Throws ApiError 400, 404, 409, 413, 415, 422. */
 export function patch(
@@ -51,14 +52,18 @@ export function patch(
     );
     const parsed = change;
     return whenReady(endpoint.toServed(live.copy()), (served) =>
-      whenReady(call.inTurns(changing(call, parsed, served)), (changed) => {
-        const conditional =
-          changed.metadata.resourceVersion !== String(live.revision);
-        return whenReady(endpoint.toStored(changed), (object) => ({
-          object,
-          conditional,
-        }));
-      }),
+      whenReady(call.inTurns(changing(call, parsed, served)), (changed) =>
+        whenReady(setServedDefaults(call, changed), () => {
+          const conditional =
+            changed.metadata.resourceVersion !== String(live.revision);
+          const sent = asSent(call, changed);
+          return whenReady(endpoint.toStored(changed), (object) => ({
+            object,
+            sent,
+            conditional,
+          }));
+        }),
+      ),
     );
   });
 }

@@ -20,7 +20,7 @@ import { dedupeOwners } from "./owner-references.ts";
 import { missing } from "./unreadable.ts";
 import { afterConflict, mostRecent } from "../versions.ts";
 import { updateAdmission } from "./call-admission.ts";
-import { manageFields } from "../field-owners.ts";
+import { asSent, manageFields } from "../field-owners.ts";
 import {
   changeProblems,
   defaultsAfterOwnership,
@@ -43,6 +43,8 @@ export interface Replaced {
 interface Replacement {
   /** A private copy in the stored version, kept afterwards. */
   readonly object: AnyObject;
+  /** The object as it was sent, of asSent(). */
+  readonly sent?: Readonly<AnyObject> | undefined;
   /** The caller named the version it changed: no retry. */
   readonly conditional: boolean;
   /** The object must have this one (PUT). */
@@ -90,6 +92,7 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
   dedupeOwners(call, body, "");
   const setting = setServedDefaults(call, body);
   if (setting) await setting;
+  const sent = asSent(call, body);
   const converting = endpoint.toStored(body);
   const object = converting instanceof Promise ? await converting : converting;
   const { uid } = metadata;
@@ -97,6 +100,7 @@ export async function update(call: Call, body: AnyObject): Promise<Replaced> {
   // Each attempt changes what it is given, and one with a version is the only one.
   return replace(call, () => ({
     object: conditional ? object : copyJson(object),
+    sent,
     conditional,
     uid,
   }));
@@ -256,7 +260,7 @@ async function prepare(
   call: Call,
   given: AnyObject,
   live: CacheEntry,
-  { applied = false, admitted = false }: Replacement,
+  { applied = false, admitted = false, sent }: Replacement,
   taken: Taken,
 ): Promise<AnyObject> {
   const { endpoint } = call;
@@ -269,7 +273,7 @@ async function prepare(
   turn = (late ? undefined : setDefaults(call, object)) ?? call.nextTurn();
   if (turn) await turn;
   // No manager owns the fields that strategy and admission set.
-  const managing = applied ? undefined : manageFields(call, old, object);
+  const managing = applied ? undefined : manageFields(call, old, object, sent);
   if (managing) await managing;
   turn = (late ? setDefaults(call, object) : undefined) ?? call.nextTurn();
   if (turn) await turn;

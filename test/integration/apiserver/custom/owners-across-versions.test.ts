@@ -344,3 +344,50 @@ test("without a webhook, versions of other types are compared as each has them, 
   expect(written.body.spec.odd).toBe("text");
   expect(written.body.metadata.managedFields).toBeUndefined();
 });
+
+/** As Cluster API's: the other version carries a trace of the stored one, which sorts what it is given. */
+const tracing = ({ uid, objects, desiredAPIVersion }: Json): Json => ({
+  uid,
+  result: { status: "Success" },
+  convertedObjects: objects.map((object: Json) => {
+    const { metadata, ...made } = convert(object, desiredAPIVersion);
+    const { annotations: _, ...rest } = metadata;
+    if (!desiredAPIVersion.endsWith("v2"))
+      return {
+        ...made,
+        metadata: rest,
+        spec: { ...made.spec, list: made.spec.list.toSorted() },
+      };
+    const annotations = { trace: object.spec.list.join() };
+    return { ...made, metadata: { ...rest, annotations } };
+  }),
+});
+
+test("what a conversion leaves in an object is not owned by who did not send it", async () => {
+  answer = tracing;
+  const owners = async (): Promise<string[]> => {
+    const { body } = await server.call("GET", at("v1", "traced"));
+    return body.metadata.managedFields
+      .filter(({ fieldsV1 }: Json) => fieldsV1["f:metadata"]?.["f:annotations"])
+      .map(({ manager }: Json) => manager);
+  };
+  const metadata = { name: "traced" };
+  const made = await server.call("POST", `${at("v2")}?fieldManager=maker`, {
+    apiVersion: `${group}/v2`,
+    kind: "CronTab",
+    metadata,
+    spec: { b: "x", list: ["b", "a"] },
+  });
+  expect(made.status).toBe(201);
+  expect(await owners()).toEqual([]);
+  const added = [{ op: "add", path: "/spec/list/0", value: "z" }];
+  const path = at("v2", "traced");
+  const changed = await patch(
+    "json-patch+json",
+    path,
+    "fieldManager=changer",
+    added as unknown as Json,
+  );
+  expect(changed.body.spec.list).toContain("z");
+  expect(await owners()).toEqual([]);
+});
