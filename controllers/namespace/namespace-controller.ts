@@ -14,6 +14,12 @@ import { deleteContent } from "./content.ts";
 import type { ContentReport } from "./content.ts";
 
 const finalizer = "kubernetes";
+/**
+ * So long content is left alone, as at the reference, which waits for five seconds: `kubectl delete -f` of a file that begins
+ * with the namespace deletes what comes behind it one after the other, and fails for what is gone by then. Timestamps have
+ * whole seconds, so that it is one second at least.
+ */
+const graceMs = 2000;
 
 export function createNamespaceController(
   context: ControllerContext,
@@ -37,11 +43,14 @@ export function createNamespaceController(
     const namespace = informer.lister.get(name);
     if (!namespace?.metadata.deletionTimestamp) return;
     if (!namespace.spec.finalizers?.includes(finalizer)) return;
+    const deletedMs = Date.parse(namespace.metadata.deletionTimestamp);
+    const waitMs = Math.min(graceMs, deletedMs + graceMs - clock.now());
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     const report = await deleteContent(
       client,
       discovery,
       name,
-      Date.parse(namespace.metadata.deletionTimestamp),
+      deletedMs,
       podsFirst,
       clock.now(),
     );

@@ -202,3 +202,25 @@ test("pods that stay beyond their grace are reported, and looked at again", asyn
   await clock.advanceAsync(60_000);
   expect(plane.api.all(namespaces)).toEqual([]);
 });
+
+test("content stays for a moment, so that who deletes it one by one still finds it", async () => {
+  await plane.stop();
+  const clock = new FakeClock();
+  plane = await startControlPlane({
+    clock,
+    controllers: { controllers: ["namespace-controller"] },
+  });
+  await create("f");
+  const maps = plane.client.resource(configMaps);
+  for (const name of ["one", "two"])
+    await maps.create({ metadata: { name, namespace: "f" } });
+  await plane.client.resource(namespaces).delete("f");
+  await clock.advanceAsync(900);
+  await maps.delete("one", "f");
+  expect(await maps.list({ namespace: "f" })).toMatchObject({
+    items: [{ metadata: { name: "two" } }],
+  });
+  await clock.advanceAsync(1_200);
+  expect(plane.api.all(namespaces)).toEqual([]);
+  expect((await maps.list({ namespace: "f" })).items).toEqual([]);
+});
