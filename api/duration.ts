@@ -1,6 +1,6 @@
 // Durations in the three forms the API and its tools use: Go's ("5m0s") in configuration and metav1.Duration fields,
 // and the short age of tables ("3m20s", "4d2h"). Milliseconds inside; finer digits survive as fractions.
-import { trimEnd } from "./trim.ts";
+import { trimEnd } from "./patterns/trim.ts";
 
 const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,

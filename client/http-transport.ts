@@ -4,7 +4,7 @@
 //
 // Owns its pools: close() ends all requests and watches. An answer ≥ 400 rejects with an ApiError made of the Status
 // body; everything below HTTP (refused, reset, timed out) rejects with a TransportError.
-import { trimEnd } from "../api/trim.ts";
+import { trimEnd } from "../api/patterns/trim.ts";
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";

@@ -6,7 +6,7 @@ import {
   parseQuantity,
   quantityValue,
 } from "../api/quantity.ts";
-import { trimEnd } from "../api/trim.ts";
+import { trimEnd } from "../api/patterns/trim.ts";
 import { isSignalName, type SignalName, type Signals } from "./signals.ts";
 
 /** Bytes or a count, as it was given too, or a share (0 to 1) of the capacity. */

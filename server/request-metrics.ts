@@ -1,5 +1,5 @@
 // What /metrics of the agent's port says of the requests it served and of the pods it knows, in the reference's names.
-import { trimEnd } from "../api/trim.ts";
+import { trimEnd } from "../api/patterns/trim.ts";
 import type { NodeAgentView } from "../api/contracts.ts";
 import { usualSeconds } from "../api/metrics/counted.ts";
 import { Family } from "../api/metrics/family.ts";

@@ -1,6 +1,6 @@
 // --audit-log-path: one line an event, into a file or to standard output. A file that grows too large is renamed with
 // the time in its name; old ones are compressed if that is asked for, and go when they are too many or too old.
-import { trimEnd } from "../../api/trim.ts";
+import { trimEnd } from "../../api/patterns/trim.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { gzip } from "node:zlib";

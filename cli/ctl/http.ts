@@ -1,6 +1,6 @@
 // One HTTP exchange of orbitctl: any method, content type and encoding, with the credentials of the connection; the
 // server's warnings go to stderr. Connections end with close().
-import { trimEnd } from "../../api/trim.ts";
+import { trimEnd } from "../../api/patterns/trim.ts";
 import type { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
 import { ApiError } from "../../api/errors.ts";

@@ -6,7 +6,7 @@ import * as path from "node:path";
 import type { Logger } from "pino";
 import { bootstrapClientCertificate } from "../../agent/certificates/client-certificate.ts";
 import { systemClock } from "../../api/clock.ts";
-import { trimEnd } from "../../api/trim.ts";
+import { trimEnd } from "../../api/patterns/trim.ts";
 import { ApiError, isNotFound } from "../../api/errors.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { Node } from "../../api/types/core-v1.ts";

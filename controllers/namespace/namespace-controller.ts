@@ -116,8 +116,8 @@ export function createNamespaceController(
     }
   }
 
-  const enqueue = (namespace: Namespace): void => {
-    if (namespace.metadata.deletionTimestamp)
+  const enqueue = (namespace: Namespace | undefined): void => {
+    if (namespace?.metadata.deletionTimestamp)
       queue.add(namespace.metadata.name);
   };
   return reconciler
@@ -125,7 +125,7 @@ export function createNamespaceController(
       informer.lister.list().map(({ metadata }) => metadata.name),
     )
     .watch(informer, {
-      onAdd: enqueue,
+      onAdd: (namespace) => enqueue(namespace),
       onUpdate: (old, namespace) => {
         // Its own status writes are no news.
         if (
@@ -136,10 +136,8 @@ export function createNamespaceController(
       },
     })
     .watch(podInformer, {
-      onDelete: (pod) => {
-        const namespace = informer.lister.get(pod.metadata.namespace ?? "");
-        if (namespace) enqueue(namespace);
-      },
+      onDelete: ({ metadata }) =>
+        enqueue(informer.lister.get(metadata.namespace ?? "")),
     });
 }
 

@@ -2,7 +2,7 @@
 // ustar, GNU long names and pax headers (path, linkpath, size); links between members are followed on lookup.
 // Hostile archives: the numbers of headers and of their records and the sizes of headers and names are bounded, of each and
 // in all, for names stay in memory; members past the end of the file are refused.
-import { trimEnd, trimStart } from "../../api/trim.ts";
+import { trimEnd, trimStart } from "../../api/patterns/trim.ts";
 import type { FileHandle } from "node:fs/promises";
 import { posix } from "node:path";
 

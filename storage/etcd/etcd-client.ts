@@ -2,7 +2,7 @@
 // takes its place. While none is there calls wait: one that changes nothing is tried again and again, one that changes
 // something only as long as it has certainly not been sent.
 import { backoffMs } from "../../api/queueing/backoff.ts";
-import { trimEnd } from "../../api/trim.ts";
+import { trimEnd } from "../../api/patterns/trim.ts";
 import type { Clock } from "../../api/clock.ts";
 import {
   GrpcChannel,

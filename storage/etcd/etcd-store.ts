@@ -9,7 +9,7 @@
 // store notifies the subscribers that they have lost events.
 import type { GrpcTracing } from "../../grpc/channel.ts";
 import { Backoff } from "../../api/queueing/backoff.ts";
-import { trimEnd, trimStart } from "../../api/trim.ts";
+import { trimEnd, trimStart } from "../../api/patterns/trim.ts";
 import type { Logger } from "pino";
 import { systemClock, type Clock, type Timer } from "../../api/clock.ts";
 import type { GrpcTls } from "../../grpc/channel.ts";

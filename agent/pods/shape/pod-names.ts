@@ -1,7 +1,7 @@
 // What a pod is called on its node: the host name inside it, its domain, and the directory of its logs. The rules are the
 // reference's.
 import { join } from "node:path";
-import { trimEnd } from "../../../api/trim.ts";
+import { trimEnd } from "../../../api/patterns/trim.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 

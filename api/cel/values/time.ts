@@ -1,5 +1,5 @@
 // Timestamps and durations as text, to the nanosecond: RFC 3339 and Go's notation of durations.
-import { trimEnd } from "../../trim.ts";
+import { trimEnd } from "../../patterns/trim.ts";
 import { Duration, Timestamp } from "./value.ts";
 
 export const nanosPerSecond = 1_000_000_000n;

@@ -6,7 +6,7 @@ import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import { trimEnd } from "../../../api/trim.ts";
+import { trimEnd } from "../../../api/patterns/trim.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { option } from "../../options/build-table.ts";
 import { UsageError } from "../../options/table.ts";

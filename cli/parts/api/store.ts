@@ -1,5 +1,5 @@
 // Which store keeps the state: memory, the embedded file store, or etcd.
-import { trimEnd, trimStart } from "../../../api/trim.ts";
+import { trimEnd, trimStart } from "../../../api/patterns/trim.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import type { Clock } from "../../../api/clock.ts";

@@ -1,6 +1,6 @@
 // What the proxy answers by itself.
 import { STATUS_CODES } from "node:http";
-import { trimEnd } from "../../../api/trim.ts";
+import { trimEnd } from "../../../api/patterns/trim.ts";
 import type { Exchange } from "../../../http-kit/exchange.ts";
 import type { PathChange, Redirect } from "../routing/route.ts";
 import type { UpstreamFailure } from "../upstream/call.ts";

@@ -5,7 +5,7 @@
 // are, whatever the size of the table.
 // Source: Ingress v1 and Gateway API v1 (HTTPRouteRule.matches), which order alike.
 import { RE2JS } from "re2js";
-import { trimEnd } from "../../../api/trim.ts";
+import { trimEnd } from "../../../api/patterns/trim.ts";
 import type {
   RouteMatch,
   RouteOwner,

@@ -1,5 +1,5 @@
 // Warnings for accepted fields of a pod or pod template that its author should avoid: the answer has them as headers.
-import { trimEnd } from "../../../../api/trim.ts";
+import { trimEnd } from "../../../../api/patterns/trim.ts";
 import { canonicalQuantity, parseQuantity } from "../../../../api/quantity.ts";
 import type {
   Container,

@@ -9,7 +9,7 @@ import {
   type ExpressionCompiler,
   type MappingRules,
 } from "../../../../apiserver-lite/index.ts";
-import { trimEnd } from "../../../../api/trim.ts";
+import { trimEnd } from "../../../../api/patterns/trim.ts";
 import { ConfigurationSection } from "../../configuration-section.ts";
 
 export interface JwtIssuer {

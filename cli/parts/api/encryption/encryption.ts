@@ -10,7 +10,7 @@ import {
 } from "../../../../apiserver-lite/index.ts";
 import type { Clock } from "../../../../api/clock.ts";
 import type { Family } from "../../../../api/metrics/family.ts";
-import { trimEnd, trimStart } from "../../../../api/trim.ts";
+import { trimEnd, trimStart } from "../../../../api/patterns/trim.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
 import { FollowedFile } from "../followed-file.ts";
