@@ -122,6 +122,8 @@ export interface ApiServerOptions {
   readonly garbageCollection?: boolean;
   readonly shutdownDelayMs?: number;
   readonly shutdownSendRetryAfter?: boolean;
+  /** So long after the start what holds the event loop is counted and not logged: code is compiled then; default 0. */
+  readonly warmUpMs?: number;
   /** Longest wait for the requests in flight. */
   readonly shutdownGraceMs?: number;
   /** Time over which active watches are ended; 0: at once. */

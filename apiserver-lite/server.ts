@@ -100,7 +100,7 @@ class Server implements ApiServer {
 
   async start(): Promise<void> {
     this.#startedMs = this.#clock.monotonic();
-    this.#wiring.loopWatch.start();
+    this.#wiring.loopWatch.start(this.options.warmUpMs);
     await this.options.store.start();
     await this.#wiring.debugSocket?.listen();
     await this.registry.start();

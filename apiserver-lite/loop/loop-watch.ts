@@ -60,20 +60,23 @@ export class LoopWatch {
   #sumSeconds = 0;
   #count = 0;
   #notLogged = 0;
+  #logsFromMs = -Infinity;
   readonly #lines: TokenBucket;
 
   constructor(
     private readonly logger: Pick<Logger, "warn">,
     private readonly limitMs = defaultLimitMs,
-    clock = systemClock,
+    private readonly clock = systemClock,
     private readonly processor: () => number = processorMs,
   ) {
     this.#lines = new TokenBucket(clock, logsPerSecond, logBurst);
     this.#delay = monitorEventLoopDelay({ resolution: resolutionMs });
   }
 
-  start(): void {
+  /** @param warmUpMs so long what holds the loop is counted and not logged */
+  start(warmUpMs = 0): void {
     this.#delay.enable();
+    this.#logsFromMs = this.clock.monotonic() + warmUpMs;
   }
 
   stop(): void {
@@ -133,6 +136,7 @@ export class LoopWatch {
     );
     if (heldMs <= this.limitMs) return;
     this.held++;
+    if (this.clock.monotonic() < this.#logsFromMs) return;
     if (!this.#lines.tryTake()) {
       this.#notLogged++;
       return;

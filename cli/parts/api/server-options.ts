@@ -19,6 +19,9 @@ import { emulatedVersionOf, gatesOfPart } from "./emulated-version.ts";
 import { chosenCatalogue } from "./runtime-config.ts";
 import { uncachedResources } from "./watch-cache-options.ts";
 
+/** A start takes less; until then it is code that is compiled that holds the event loop, and no request. */
+const warmUpMs = 10_000;
+
 async function allowedOrigins(
   values: OptionValues,
 ): Promise<AllowedOrigins | undefined> {
@@ -144,5 +147,6 @@ export async function apiServerOptionsOf(
     ),
     shutdownDelayMs: values.number("shutdown-delay-duration"),
     shutdownSendRetryAfter: values.flag("shutdown-send-retry-after"),
+    warmUpMs,
   };
 }

@@ -128,6 +128,29 @@ test("an overloaded machine logs ten at once, then one each ten seconds", async 
   await turn();
 });
 
+test("while a server warms up it is counted and not logged", async () => {
+  const logged: Logged[] = [];
+  const warn = (fields: Logged): void => void logged.push(fields);
+  const clock = new FakeClock(1000);
+  let usedMs = 0;
+  const watch = new LoopWatch(
+    { warn } as never,
+    limitMs,
+    clock,
+    () => (usedMs += longMs),
+  );
+  watch.start(10_000);
+  watch.enter(get("/early"), 0);
+  watch.enter(get("/next"), longMs);
+  clock.advance(10_000);
+  watch.enter(get("/late"), longMs);
+  watch.enter(get("/next"), 2 * longMs);
+  watch.stop();
+  expect(logged.map(({ path }) => path)).toEqual(["/late"]);
+  expect(watch.held).toBe(2);
+  await turn();
+});
+
 test("the loop's delay is measured between two questions", async () => {
   const { watch } = watched();
   watch.start();
