@@ -4,6 +4,7 @@ import { trimEnd } from "../../api/patterns/trim.ts";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { gzip } from "node:zlib";
+import { stringified } from "../../api/escaped-json.ts";
 import { goQuoted } from "../../api/field-errors.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../api/clock.ts";
@@ -36,7 +37,7 @@ export class AuditLog implements AuditSink {
   write(events: readonly AuditEvent[]): boolean {
     const { legacy, maxBytes, logger } = this.options;
     const text = events
-      .map((event) => `${legacy ? legacyLine(event) : jsonLine(event)}\n`)
+      .map((event) => `${legacy ? legacyLine(event) : stringified(event)}\n`)
       .join("");
     try {
       const bytes = Buffer.from(text);
@@ -126,13 +127,6 @@ export class AuditLog implements AuditSink {
     }
   }
 }
-
-/** JSON leaves two characters as they are that some readers take for the end of a line; the reference escapes them. */
-const jsonLine = (event: AuditEvent): string =>
-  JSON.stringify(event).replace(
-    /[\u2028\u2029]/g,
-    (end) => `\\u${end.charCodeAt(0).toString(16)}`,
-  );
 
 interface LegacyUser {
   username?: string;

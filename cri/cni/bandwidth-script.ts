@@ -3,6 +3,11 @@
 // which a pod with NET_ADMIN can't change and which DEL removes.
 // The limits that were asked for are kept or the pod does not start: no `tc`, or a kernel without these parts, is an error.
 // The burst that the runtime hands over is not used: containerd gives 4 Gbit, which is no limit for minutes.
+import {
+  burstsASecond,
+  largestBurstBytes,
+  smallestBurstBytes,
+} from "./bandwidth.ts";
 
 /** Devices of limited pods on the host begin so, followed by the first characters of the sandbox's id. */
 export const limiterPrefix = "ifborb";
@@ -35,11 +40,11 @@ limits() {
   # What asks for limits in words that are not known is not without limits.
   case $ingress$egress$config in 00*'"bandwidth":{'*'"runtimeConfig"'* | 00*'"runtimeConfig"'*'"bandwidth":{'*) failed "the bandwidth is not known: $config" ;; esac
 }
-# Prints the arguments of a token bucket: a fiftieth of a second's bytes may leave at once.
+# Prints the arguments of a token bucket.
 bucket() {
-  burst=$(($1 / 400))
-  [ $burst -ge 16384 ] || burst=16384
-  [ $burst -le 67108864 ] || burst=67108864
+  burst=$(($1 / ${8 * burstsASecond}))
+  [ $burst -ge ${smallestBurstBytes} ] || burst=${smallestBurstBytes}
+  [ $burst -le ${largestBurstBytes} ] || burst=${largestBurstBytes}
   echo "root tbf rate ${"$"}{1}bit burst $burst latency 25ms"
 }
 limit() {

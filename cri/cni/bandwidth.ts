@@ -23,10 +23,10 @@ interface BandwidthCapability {
 const annotationPrefix = "kubernetes.io/";
 const smallest = "1k";
 const largest = "1P";
-/** What may leave at once: of a fiftieth of a second, and some large packets at least. */
-const burstsASecond = 50;
-const smallestBurst = 16_384 * 8;
-const largestBurst = 64 * 1024 * 1024 * 8;
+/** What may leave at once: the bytes of a fiftieth of a second, and some large packets at least. */
+export const burstsASecond = 50;
+export const smallestBurstBytes = 16_384;
+export const largestBurstBytes = 64 * 1024 * 1024;
 
 /** @throws Error that names the annotation */
 function rate(
@@ -53,8 +53,8 @@ const burst = (bits: number): number =>
   bits === 0
     ? 0
     : Math.min(
-        largestBurst,
-        Math.max(smallestBurst, Math.ceil(bits / burstsASecond)),
+        8 * largestBurstBytes,
+        Math.max(8 * smallestBurstBytes, Math.ceil(bits / burstsASecond)),
       );
 
 /**

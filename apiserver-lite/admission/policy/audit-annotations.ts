@@ -1,5 +1,6 @@
 // What policies write into the audit event of a request: the annotations of their own, and the first failed validation of
 // those that audit.
+import { stringified } from "../../../api/escaped-json.ts";
 import type { StrategyContext } from "../../resources/strategy.ts";
 
 const failureKey = "validation.policy.admission.k8s.io/validation_failure";
@@ -36,7 +37,7 @@ export class PolicyAnnotations {
   failure(failure: ValidationFailure): void {
     if (this.#hasFailure) return;
     this.#hasFailure = true;
-    this.context.annotate(failureKey, goJson([failure]));
+    this.context.annotate(failureKey, stringified([failure]));
   }
 }
 
@@ -46,11 +47,3 @@ function shortened(value: string): string {
     ? bytes.subarray(0, maxValueBytes).toString()
     : value;
 }
-
-/** As the reference encodes text in JSON: what HTML gives a meaning is escaped. */
-const goJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) =>
-      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
