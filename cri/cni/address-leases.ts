@@ -13,6 +13,7 @@ import type { Clock, Timer } from "../../api/clock.ts";
 import type { Runtime } from "../runtime.ts";
 import { cniFileName, usualPluginDirectories } from "./configuration.ts";
 import { limiterName } from "./bandwidth-script.ts";
+import { findPlugin } from "./plugin-files.ts";
 import { leaseIndex } from "./pair-script.ts";
 
 /** Longer than a sandbox may take to be made. */
@@ -243,17 +244,7 @@ export class AddressLeases {
     { containerId, interfaceName }: Lease,
     directories: readonly string[],
   ): Promise<void> {
-    const [plugin] = (
-      await Promise.all(
-        directories.map(async (directory) => {
-          const file = join(directory, "host-local");
-          return fs.access(file).then(
-            () => [file],
-            () => [],
-          );
-        }),
-      )
-    ).flat();
+    const plugin = await findPlugin(directories, "host-local");
     if (plugin === undefined)
       throw new Error(
         "the plug-in host-local is not where plug-ins usually are",

@@ -1,13 +1,12 @@
 // Limits of a pod's bandwidth, from the annotations `kubernetes.io/ingress-bandwidth` and `kubernetes.io/egress-bandwidth`:
 // the capability `bandwidth` of CNI's conventions. Our own plug-in takes it (`bandwidth-script.ts`); elsewhere the machine's
 // plug-in of that name does, chained behind ptp.
-import * as fs from "node:fs/promises";
-import { join } from "node:path";
 import {
   compareQuantities,
   parseQuantity,
   quantityValue,
 } from "../../api/quantity.ts";
+import { holdsPlugin } from "./plugin-files.ts";
 
 /** The capability, and the machine's plug-in. */
 export const bandwidthPluginName = "bandwidth";
@@ -75,20 +74,14 @@ export function bandwidthCapability(
   };
 }
 
-const holds = (directory: string, plugin: string): Promise<boolean> =>
-  fs.access(join(directory, plugin), fs.constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-
 /** True when a runtime that finds the plug-in ptp in one of these directories finds the plug-in bandwidth, too. */
 export async function hasBandwidthPlugin(
   directories: readonly string[],
 ): Promise<boolean> {
   const found = await Promise.all(
     directories.map(async (directory) => ({
-      ptp: await holds(directory, "ptp"),
-      bandwidth: await holds(directory, bandwidthPluginName),
+      ptp: await holdsPlugin(directory, "ptp"),
+      bandwidth: await holdsPlugin(directory, bandwidthPluginName),
     })),
   );
   const places = found.filter(({ ptp }) => ptp);

@@ -6,6 +6,7 @@ import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { bandwidthPluginName } from "./bandwidth.ts";
 import { cniFileName, isConfiguration } from "./configuration.ts";
+import { findPlugin } from "./plugin-files.ts";
 
 interface PluginConfiguration {
   type: string;
@@ -182,11 +183,8 @@ export class PluginChain {
   }
 
   async #find(type: string): Promise<string> {
-    for (const directory of this.#binaryDirectories) {
-      const path = join(directory, type);
-      if (await fs.access(path, fs.constants.X_OK).then(isTrue, isFalse))
-        return path;
-    }
+    const path = await findPlugin(this.#binaryDirectories, type);
+    if (path !== undefined) return path;
     throw new Error(
       `failed to find plugin ${JSON.stringify(type)} in path [${this.#binaryDirectories.join(" ")}]`,
     );
@@ -204,9 +202,6 @@ const neededPlugins = (
       asked?.[bandwidthPluginName] !== true ||
       capabilities[bandwidthPluginName] !== undefined,
   );
-
-const isTrue = (): boolean => true;
-const isFalse = (): boolean => false;
 
 /** Resolves to what the plug-in printed; rejects with the message of the error that it printed. */
 function runPlugin(
