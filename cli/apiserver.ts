@@ -10,7 +10,7 @@ import {
   stopOnSignals,
 } from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
-import { partServingPair } from "./parts/agent-certificate.ts";
+import { partServingPair } from "./parts/serving/made-pair.ts";
 import { startApiPart } from "./parts/api/apiserver.ts";
 import { scheduledSnapshots } from "./parts/api/snapshots.ts";
 import { chooseStore } from "./parts/api/store.ts";

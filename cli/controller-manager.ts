@@ -18,7 +18,7 @@ import { controllerOptions } from "./parts/controllers/controller-options.ts";
 import { controllerManagerIpamPlan } from "./parts/network/node-ipam-plan.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
 import { leaderMigration } from "./parts/controllers/leader-migration.ts";
-import { openOwnPort } from "./parts/own-port.ts";
+import { openOwnPort } from "./parts/serving/own-port.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import {
   signingAuthorities,

@@ -18,7 +18,7 @@ import type { OptionValues } from "./options/parse.ts";
 import { schedulerOptions } from "./options/scheduler.ts";
 import { connectClient } from "./parts/connect.ts";
 import { leaderLease } from "./parts/leader-lease.ts";
-import { openOwnPort } from "./parts/own-port.ts";
+import { openOwnPort } from "./parts/serving/own-port.ts";
 import { gatesOfPart } from "./parts/api/emulated-version.ts";
 import { PartMetrics } from "./parts/part-metrics.ts";
 import {

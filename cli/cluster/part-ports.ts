@@ -10,7 +10,7 @@ import {
 import { emulatedVersionOf } from "../parts/api/emulated-version.ts";
 import { metricsFilter } from "../parts/metrics-options.ts";
 import { programFamilies } from "../parts/program-families.ts";
-import { servingTlsOf } from "../parts/serving-tls.ts";
+import { servingTlsOf } from "../parts/serving/serving-tls.ts";
 import type { ClusterContext, PartPort } from "./cluster-context.ts";
 
 /** Options of `orbit server` that hold for all its ports, below a part's own. */

@@ -5,7 +5,7 @@ import type {
   AgentServer,
   AgentServerTls,
 } from "../../../server/agent-server.ts";
-import { FollowedPair } from "../followed-pair.ts";
+import { FollowedPair } from "../serving/followed-pair.ts";
 import { servingTls, type AgentPortOptions } from "./agent-ports.ts";
 
 const fileOptions = ["tls-cert-file", "tls-private-key-file", "client-ca-file"];

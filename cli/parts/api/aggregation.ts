@@ -11,7 +11,7 @@ import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import type { Dial } from "../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { FollowedPair } from "../followed-pair.ts";
+import { FollowedPair } from "../serving/followed-pair.ts";
 import { readPair } from "../option-files.ts";
 
 /** What aggregated servers know the API server by. */

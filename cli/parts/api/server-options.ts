@@ -13,7 +13,7 @@ import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { addressInRange } from "../addresses.ts";
 import { metricsFilter } from "../metrics-options.ts";
-import { servingTlsOf } from "../serving-tls.ts";
+import { servingTlsOf } from "../serving/serving-tls.ts";
 import { zpageOptions } from "../zpages.ts";
 import { emulatedVersionOf, gatesOfPart } from "./emulated-version.ts";
 import { chosenCatalogue } from "./runtime-config.ts";

@@ -8,10 +8,10 @@ import { controllerManagerOptions } from "../../../cli/options/controller-manage
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { openAgentPorts } from "../../../cli/parts/agent/agent-ports.ts";
-import { agentServingPair } from "../../../cli/parts/agent-certificate.ts";
+import { agentServingPair } from "../../../cli/parts/serving/made-pair.ts";
 import { startApiPart } from "../../../cli/parts/api/apiserver.ts";
 import { chooseStore } from "../../../cli/parts/api/store.ts";
-import { openOwnPort } from "../../../cli/parts/own-port.ts";
+import { openOwnPort } from "../../../cli/parts/serving/own-port.ts";
 import { PartMetrics } from "../../../cli/parts/part-metrics.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createScriptedView } from "../server/scripted-view.ts";

@@ -10,7 +10,7 @@ import { systemClock } from "../../../api/clock.ts";
 import {
   agentServingPair,
   foundServingPair,
-} from "../../../cli/parts/agent-certificate.ts";
+} from "../../../cli/parts/serving/made-pair.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const tempDirectory = useTempDirectories();

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Dial } from "../../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
-import { FollowedFile } from "../followed-file.ts";
+import { FollowedFile } from "../../followed-file.ts";
 import { readOptionFile } from "../../option-files.ts";
 import {
   readAuthenticationConfig,

@@ -26,7 +26,7 @@ import { JsonWebhook } from "../../../../client/webhook/json-webhook.ts";
 import type { Dial } from "../../../../client/egress/egress-dialer.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
-import { FollowedFile } from "../followed-file.ts";
+import { FollowedFile } from "../../followed-file.ts";
 import { readOptionFile } from "../../option-files.ts";
 import {
   builtInName,

@@ -13,7 +13,7 @@ import type { Family } from "../../../../api/metrics/family.ts";
 import { trimEnd, trimStart } from "../../../../api/patterns/trim.ts";
 import type { OptionValues } from "../../../options/parse.ts";
 import { UsageError } from "../../../options/table.ts";
-import { FollowedFile } from "../followed-file.ts";
+import { FollowedFile } from "../../followed-file.ts";
 import { readOptionFile } from "../../option-files.ts";
 import { readEncryptionConfig } from "./encryption-config.ts";
 

@@ -1,21 +1,21 @@
 // Whose certificates the port of a part that runs alone believes: --client-ca-file and --requestheader-*, and for what they
 // leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start.
 import type { Logger } from "pino";
-import { ClientCertificateVerifier } from "../../http-kit/authentication/client-certificate.ts";
-import type { FrontProxy } from "../../http-kit/part-port.ts";
-import { RequestHeaderAuthenticator } from "../../http-kit/authentication/request-header.ts";
+import { ClientCertificateVerifier } from "../../../http-kit/authentication/client-certificate.ts";
+import type { FrontProxy } from "../../../http-kit/part-port.ts";
+import { RequestHeaderAuthenticator } from "../../../http-kit/authentication/request-header.ts";
 import {
   authenticationConfigName,
   readAuthentication,
   type PublishedAuthentication,
-} from "../../client/access/authentication-config.ts";
-import { systemClock } from "../../api/clock.ts";
-import { isNotFound } from "../../api/errors.ts";
-import type { Client } from "../../client/client.ts";
-import { configMaps } from "../../client/resources.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { DependencyError } from "../options/table.ts";
-import { readAuthorityFile } from "./option-files.ts";
+} from "../../../client/access/authentication-config.ts";
+import { systemClock } from "../../../api/clock.ts";
+import { isNotFound } from "../../../api/errors.ts";
+import type { Client } from "../../../client/client.ts";
+import { configMaps } from "../../../client/resources.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { DependencyError } from "../../options/table.ts";
+import { readAuthorityFile } from "../option-files.ts";
 
 interface ClientAuthentication {
   /** PEM. */

@@ -8,19 +8,19 @@ import {
   createCertificateAuthority,
   YEAR_MS,
   type CertificatePair,
-} from "../../api/pki/certificate.ts";
-import { systemClock, type Clock } from "../../api/clock.ts";
-import { loadLeaf } from "../../http-kit/certificates/kept-certificate.ts";
+} from "../../../api/pki/certificate.ts";
+import { systemClock, type Clock } from "../../../api/clock.ts";
+import { loadLeaf } from "../../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
   readKeyIfAny,
   writePrivateFile,
-} from "../../http-kit/certificates/private-files.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { machineAddresses } from "./addresses.ts";
-import { makeDirectory } from "./directories.ts";
-import { checkPair, givenServingPair } from "./option-files.ts";
+} from "../../../http-kit/certificates/private-files.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { machineAddresses } from "../addresses.ts";
+import { makeDirectory } from "../directories.ts";
+import { checkPair, givenServingPair } from "../option-files.ts";
 
 interface AgentCertificateOptions {
   directory: string;

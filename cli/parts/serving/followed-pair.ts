@@ -3,8 +3,8 @@
 // is reported once.
 import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
-import type { Clock, Timer } from "../../api/clock.ts";
-import type { CertificatePair } from "../../api/pki/certificate.ts";
+import type { Clock, Timer } from "../../../api/clock.ts";
+import type { CertificatePair } from "../../../api/pki/certificate.ts";
 
 const periodMs = 10_000;
 

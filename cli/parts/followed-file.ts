@@ -1,7 +1,7 @@
 // A configuration file that is read again while the program runs: it is looked at once a minute, and each new text is used
 // once. One that can't be read or used is reported and changes nothing; it is not tried again before it changes.
 import { readFile } from "node:fs/promises";
-import type { Clock, Timer } from "../../../api/clock.ts";
+import type { Clock, Timer } from "../../api/clock.ts";
 
 const lookEveryMs = 60_000;
 

@@ -1,21 +1,21 @@
 // The HTTPS port of a part that runs alone (controllers, scheduler), as its options describe it: address, certificate,
 // who may read what, metrics. Port 0 means none.
 import type { Logger } from "pino";
-import type { OptionValues } from "../options/parse.ts";
-import { emulatedVersionOf, gatesOfPart } from "./api/emulated-version.ts";
-import { delegatedAccess } from "./delegated-access.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { emulatedVersionOf, gatesOfPart } from "../api/emulated-version.ts";
+import { delegatedAccess } from "../delegated-access.ts";
 import { clientAuthentication } from "./client-authentication.ts";
 import {
   startPartPort,
   type PartPort,
   type PartPortOptions,
   type PortTls,
-} from "../../http-kit/part-port.ts";
-import { DependencyError } from "../options/table.ts";
-import { metricsFilter } from "./metrics-options.ts";
-import type { PartMetrics } from "./part-metrics.ts";
-import { partServingPair } from "./agent-certificate.ts";
-import { programFamilies } from "./program-families.ts";
+} from "../../../http-kit/part-port.ts";
+import { DependencyError } from "../../options/table.ts";
+import { metricsFilter } from "../metrics-options.ts";
+import type { PartMetrics } from "../part-metrics.ts";
+import { partServingPair } from "./made-pair.ts";
+import { programFamilies } from "../program-families.ts";
 import { servingTlsOf } from "./serving-tls.ts";
 
 function portTls(

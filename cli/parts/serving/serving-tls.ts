@@ -5,10 +5,10 @@ import {
   type NamedPair,
   type ServingTls,
   type TlsLimits,
-} from "../../api/pki/serving-tls.ts";
-import type { OptionValues } from "../options/parse.ts";
-import { UsageError } from "../options/table.ts";
-import { checkPair, readOptionFile } from "./option-files.ts";
+} from "../../../api/pki/serving-tls.ts";
+import type { OptionValues } from "../../options/parse.ts";
+import { UsageError } from "../../options/table.ts";
+import { checkPair, readOptionFile } from "../option-files.ts";
 
 const version13 = [
   "TLS_AES_128_GCM_SHA256",
