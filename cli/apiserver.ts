@@ -10,7 +10,7 @@ import {
   stopOnSignals,
 } from "./lifecycle.ts";
 import { apiServerOptions } from "./options/apiserver.ts";
-import { partServingPair } from "./parts/serving/made-pair.ts";
+import { partServing } from "./parts/serving/serving-source.ts";
 import { startApiPart } from "./parts/api/apiserver.ts";
 import { scheduledSnapshots } from "./parts/api/snapshots.ts";
 import { chooseStore } from "./parts/api/store.ts";
@@ -44,7 +44,7 @@ export async function runApiServer(
       failureMetrics(start.failures),
       ...(snapshots?.metrics() ?? []),
     ],
-    serving: partServingPair(values, "apiserver"),
+    serving: partServing(values, "apiserver"),
     pki: undefined,
     clock: systemClock,
     logger,

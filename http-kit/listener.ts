@@ -26,6 +26,7 @@ import {
   contextsByName,
   secureContextOptions,
   serverNameCallback,
+  type NamedPair,
   type ServingTls,
 } from "../api/pki/serving-tls.ts";
 import { arrive } from "./intake/arrive.ts";
@@ -54,6 +55,8 @@ export interface ServingCertificate {
   readonly key: PrivateKeyPem;
   /** PEM: whose certificates clients are asked for. Whether one is good is found out later, for each request. */
   readonly clientCa?: string;
+  /** In place of those of the listener's `servingTls`. */
+  readonly named?: readonly NamedPair[];
 }
 
 export interface ListenerOptions {
@@ -379,8 +382,11 @@ export class Listener {
   }
 
   #loadCertificates(tls: ServingCertificate): SecureContextOptions {
-    const { cert, key, clientCa } = tls;
-    const { servingTls = {} } = this.options;
+    const { cert, key, clientCa, named } = tls;
+    const servingTls = {
+      ...this.options.servingTls,
+      ...(named ? { named } : {}),
+    };
     this.#contextOf = contextsByName(servingTls, clientCa);
     return secureContextOptions(
       { certificate: cert, key, clientCa },

@@ -17,7 +17,7 @@ import {
 } from "../api/metrics/family.ts";
 import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
-import type { ServingTls } from "../api/pki/serving-tls.ts";
+import type { NamedPair, ServingTls } from "../api/pki/serving-tls.ts";
 import type { RequestAuthenticator } from "./authentication/authenticator.ts";
 import { BearerTokenAuthenticator } from "./authentication/bearer-token.ts";
 import {
@@ -38,12 +38,18 @@ export interface PortTls {
   readonly certificate: string;
   readonly key: PrivateKeyPem;
   readonly clientCa?: string;
+  /** In place of the front proxy's. */
+  readonly frontProxyCa?: string;
+  /** In place of those of `servingTls`. */
+  readonly named?: readonly NamedPair[];
 }
 
 /** A proxy with a certificate of its own, which speaks for users. */
 export interface FrontProxy {
   /** PEM. */
   readonly authority: string;
+  /** Of the authority, which the authenticator asks. */
+  readonly verifier: ClientCertificateVerifier;
   readonly authenticator: RequestAuthenticator;
 }
 
@@ -111,13 +117,17 @@ export async function startPartPort(
   };
   // The authorities whose certificates clients are asked for; each request checks later which one it trusts for what.
   const serving = (pair: PortTls): ServingCertificate => {
-    const clientCa = [pair.clientCa, frontProxy?.authority]
+    const clientCa = [
+      pair.clientCa,
+      frontProxy && (pair.frontProxyCa ?? frontProxy.authority),
+    ]
       .filter(Boolean)
       .join("\n");
     return {
       cert: pair.certificate,
       key: pair.key,
       ...(clientCa ? { clientCa } : {}),
+      ...(pair.named ? { named: pair.named } : {}),
     };
   };
   const port = new Port({
@@ -148,6 +158,8 @@ export async function startPartPort(
     port: port.port,
     updateTls(renewed) {
       verifier.setAuthorities(renewed.clientCa ?? "");
+      if (renewed.frontProxyCa)
+        frontProxy?.verifier.setAuthorities(renewed.frontProxyCa);
       port.reload(serving(renewed));
     },
     stop: () => port.stop(stopGraceMs),

@@ -11,7 +11,7 @@ import type {
 import { metricsText, type Family } from "../api/metrics/family.ts";
 import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
-import type { ServingTls } from "../api/pki/serving-tls.ts";
+import type { NamedPair, ServingTls } from "../api/pki/serving-tls.ts";
 import { BearerTokenAuthenticator } from "../http-kit/authentication/bearer-token.ts";
 import {
   ClientCertificateAuthenticator,
@@ -46,6 +46,8 @@ export interface AgentServerTls {
   key: PrivateKeyPem;
   /** PEM; client certificates of these authorities authenticate. */
   clientCa?: string;
+  /** In place of those of `servingTls`. */
+  named?: readonly NamedPair[];
 }
 
 interface AgentServerOptions extends Omit<
@@ -211,10 +213,12 @@ const servingCertificate = ({
   certificate,
   key,
   clientCa,
+  named,
 }: AgentServerTls): ServingCertificate => ({
   cert: certificate,
   key,
   ...(clientCa === undefined ? {} : { clientCa }),
+  ...(named ? { named } : {}),
 });
 
 /** Rejects with HttpError 500 when the authorizer can't say. */

@@ -2,7 +2,7 @@
 // and, where there is a plan for it, this machine as a node. `orbit server` and the library compose it here; they differ in
 // what they hand in: where the state is, whose certificates, which parts, whether parts have ports. The parts start in
 // this order, and `started` stops them in reverse.
-import type { CertificatePair } from "../../api/pki/certificate.ts";
+import type { ServingSource } from "../parts/serving/serving-source.ts";
 import type { Logger } from "pino";
 import { superuser, type ClusterPki } from "../../apiserver-lite/index.ts";
 import type { Clock } from "../../api/clock.ts";
@@ -65,7 +65,7 @@ interface ClusterComposition {
   store: Store;
   pki: ClusterPki;
   /** The user's own serving pair; default: the PKI's. */
-  serving?: CertificatePair;
+  serving?: ServingSource;
   modules: PartModules;
   node?: NodePlan;
   network?: NetworkPlan;
@@ -128,7 +128,7 @@ export async function composeCluster(
   const api = await startApiPart({
     values,
     store: options.store,
-    serving: serving ?? pki.serving,
+    serving,
     whole: true,
     nodeMetrics: options.nodeMetrics ?? false,
     // The proxy of this machine makes them lead to pods.
@@ -226,7 +226,7 @@ export async function composeCluster(
     port,
     clientFor,
     updatePki(renewed) {
-      api.updatePki(serving ? { ...renewed, serving } : renewed);
+      api.updatePki(renewed);
       agent?.renewCertificate(renewed.clusterCa);
       ports.updatePki(renewed);
     },

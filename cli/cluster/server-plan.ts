@@ -1,6 +1,5 @@
 // What `orbit server`'s options mean for its parts: the options of each, its names and ranges, and the directories, which
 // are there afterwards. A problem with any of them is a UsageError before anything starts.
-import type { CertificatePair } from "../../api/pki/certificate.ts";
 import * as path from "node:path";
 import type { Logger } from "pino";
 import { agentOptions } from "../options/agent.ts";
@@ -26,7 +25,10 @@ import {
   checkWireguard,
   checkWireguardPort,
 } from "../parts/network/wireguard-check.ts";
-import { givenServingPair } from "../parts/option-files.ts";
+import {
+  givenServing,
+  type ServingSource,
+} from "../parts/serving/serving-source.ts";
 import {
   planScheduler,
   type SchedulerPlan,
@@ -54,7 +56,7 @@ export interface ServerPlan {
   /** Undefined: nodes get no ranges of pods. */
   readonly nodeIpam: NodeIpamPlan | undefined;
   /** Of --tls-cert-file. */
-  readonly ownServing: CertificatePair | undefined;
+  readonly ownServing: ServingSource | undefined;
   /** "": none is written. */
   readonly kubeconfigFile: string;
 }
@@ -198,7 +200,7 @@ export async function planServer(
   const dataDirectory = path.resolve(values.text("data-dir"));
   const serviceCidr =
     values.list("service-cluster-ip-range")[0] ?? "10.43.0.0/16";
-  const ownServing = givenServingPair(values);
+  const ownServing = givenServing(values);
   const agentArguments = partArguments(values, "agent-arg", agentOptions);
   const parts = await planParts(values, logger);
   const withoutEffect = [

@@ -77,12 +77,6 @@ export function readPair(
   return pair;
 }
 
-/** The pair of --tls-cert-file and --tls-private-key-file. */
-export const givenServingPair = (
-  values: OptionValues,
-): CertificatePair | undefined =>
-  readPair(values, "tls-cert-file", "tls-private-key-file");
-
 /** A key of either kind, PEM. */
 export function readKeyFile(
   optionName: string,

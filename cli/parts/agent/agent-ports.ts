@@ -27,9 +27,10 @@ import { DependencyError, UsageError } from "../../options/table.ts";
 import { agentServingPair } from "../serving/made-pair.ts";
 import { emulatedVersionOf } from "../api/emulated-version.ts";
 import { metricsFilter } from "../metrics-options.ts";
-import { givenServingPair, readAuthorityFile } from "../option-files.ts";
+import { readAuthorityFile } from "../option-files.ts";
+import { givenServing } from "../serving/serving-source.ts";
 import { programFamilies } from "../program-families.ts";
-import { servingTlsOf } from "../serving/serving-tls.ts";
+import { namedPairs, servingTlsOf } from "../serving/serving-tls.ts";
 import { zpageOptions } from "../zpages.ts";
 import { agentConfig } from "./agent-config.ts";
 import { shownConfiguration } from "./shown-configuration.ts";
@@ -66,7 +67,7 @@ export function servingTls(
 ): AgentServerTls {
   const { values, clock } = options;
   const pair =
-    givenServingPair(values) ??
+    givenServing(values)?.read() ??
     agentServingPair({
       directory: options.certificateDirectory,
       nodeName: agentConfig(values).nodeName,
@@ -80,6 +81,7 @@ export function servingTls(
   return {
     certificate: pair.certificate,
     key: pair.key,
+    named: namedPairs(values),
     ...(clientCa ? { clientCa } : {}),
   };
 }

@@ -1,5 +1,4 @@
 // The API server as a part: made from its options, the store and the cluster's PKI.
-import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { Logger } from "pino";
 import { isAlreadyExists } from "../../../api/errors.ts";
 import {
@@ -17,48 +16,42 @@ import {
   serveNodeMetrics,
   systemPriorityClasses,
 } from "../../../apiserver-lite/index.ts";
-import type { ServingCertificate } from "../../../http-kit/listener.ts";
 import type { Transport } from "../../../client/transport.ts";
 import { AdmissionPart } from "./admission.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Store } from "../../../storage/store.ts";
-import {
-  publishAuthentication,
-  type PublishedAuthentication,
-} from "../../../client/access/authentication-config.ts";
+import { publishAuthentication } from "../../../client/access/authentication-config.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
 import { advertisedAddress, urlHost } from "../addresses.ts";
 import { createAudit } from "./audit.ts";
-import {
-  aggregationOptions,
-  followProxyCertificate,
-  proxyCertificate,
-} from "./aggregation.ts";
+import { aggregationOptions } from "./aggregation.ts";
 import { externalSigner } from "./authentication/external-signer.ts";
 import { componentChecks } from "./component-checks.ts";
 import { emulatedVersionOf } from "./emulated-version.ts";
 import { readEncryption } from "./encryption/encryption.ts";
-import { readAuthorityFile, readPair } from "../option-files.ts";
+import type { ServingSource } from "../serving/serving-source.ts";
+import {
+  CertificateRenewals,
+  readCertificates,
+  servingCertificate,
+  type ApiCertificates,
+  type ClientAuthorities,
+} from "./certificates.ts";
 import { programFamilies } from "../program-families.ts";
 import { remoteAccess } from "./remote-access.ts";
 import { apiServerOptionsOf } from "./server-options.ts";
 import { createTracing } from "./tracing.ts";
 import { readEgress, type Egress } from "./egress/egress.ts";
 import { serviceAddresses } from "./services.ts";
-import {
-  clientAuthorities,
-  createSecurity,
-  requestHeaderOf,
-  type Security,
-} from "./security.ts";
+import { createSecurity, requestHeaderOf, type Security } from "./security.ts";
 
 interface ApiPartOptions {
   values: OptionValues;
   store: Store;
-  /** Undefined: plain HTTP (tests). */
-  serving: CertificatePair | undefined;
+  /** Undefined: the PKI's pair; plain HTTP without either (tests). */
+  serving: ServingSource | undefined;
   pki: ClusterPki | undefined;
   clock: Clock;
   logger: Logger;
@@ -78,19 +71,13 @@ interface ApiPartOptions {
 /** How the API server goes to node agents: as the options say, else as its own cluster's agents want it. */
 function dialing(
   values: OptionValues,
-  pki: ClusterPki | undefined,
+  { agents }: ApiCertificates,
   egress: Egress,
 ): DialerOptions {
-  const authorityFile = values.optionalText("kubelet-certificate-authority");
   const timeoutMs = values.number("kubelet-timeout");
   return {
     dial: egress.cluster,
-    clientCertificate:
-      readPair(values, "kubelet-client-certificate", "kubelet-client-key") ??
-      pki?.kubeletClient,
-    agentAuthority: authorityFile
-      ? readAuthorityFile("kubelet-certificate-authority", authorityFile)
-      : pki?.clusterCa.certificate,
+    ...agents,
     ...(timeoutMs > 0 ? { connectTimeoutMs: timeoutMs } : {}),
   };
 }
@@ -115,13 +102,49 @@ async function createPriorityClasses(
   );
 }
 
-const publishedOf = (
-  { clientCa }: ReturnType<typeof clientAuthorities>,
-  requestHeader: PublishedAuthentication["requestHeader"],
-): PublishedAuthentication => ({
-  ...(clientCa ? { clientCa } : {}),
-  ...(requestHeader ? { requestHeader } : {}),
-});
+/** Makes known by which authorities this server knows clients and front proxies. */
+const publish = (
+  transport: Pick<Transport, "request">,
+  values: OptionValues,
+  { clientCa, headerCa }: ClientAuthorities,
+): Promise<void> => {
+  const requestHeader = requestHeaderOf(values, headerCa);
+  return publishAuthentication(transport, {
+    ...(clientCa ? { clientCa } : {}),
+    ...(requestHeader ? { requestHeader } : {}),
+  });
+};
+
+/** What is known once the server's parts are made. */
+interface Made {
+  security?: Security;
+  proxy?: ProxyHandler;
+  transport?: Pick<Transport, "request">;
+}
+
+/** Has all that uses certificates use renewed ones. */
+function renewalsOf(
+  { values, serving, pki, clock }: ApiPartOptions,
+  server: ApiServer,
+  { security, proxy, transport }: Made,
+  { egress, logger }: { egress: Egress; logger: Logger },
+): CertificateRenewals {
+  return new CertificateRenewals(
+    { values, source: serving, pki },
+    {
+      ...{ server, clock, logger },
+      changed(renewed) {
+        security!.updateAuthorities(renewed.authorities);
+        proxy!.setDialing(dialing(values, renewed, egress));
+        publish(transport!, values, renewed.authorities).catch(
+          (error: unknown) => {
+            logger.error({ err: error }, "authorities could not be published");
+          },
+        );
+      },
+    },
+  );
+}
 
 const discoveryPaths = (
   { issuer, issuerKeys: keys }: Security,
@@ -147,7 +170,7 @@ export interface ApiPart {
 }
 
 export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
-  const { values, store, clock, pki, serving } = options;
+  const { values, store, clock, pki, serving: source } = options;
   const logger = options.logger.child({ part: "apiserver" });
   const bindAddress = options.bindAddress ?? values.text("bind-address");
   const ownAddress = (): string =>
@@ -162,14 +185,14 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     componentChecks: componentChecks(store, options.whole ?? false),
     ...(services.allocators ? { services: services.allocators } : {}),
   });
-  const agents = dialing(values, pki, egress);
-  const authorities = clientAuthorities(values, pki);
-  const header = requestHeaderOf(values, authorities.headerCa);
-  const made: { security?: Security; proxy?: ProxyHandler } = {};
+  const certificates = readCertificates({ values, source, pki });
+  const tls = servingCertificate(certificates);
+  const header = requestHeaderOf(values, certificates.authorities.headerCa);
+  const made: Made = {};
   const port = (): number => server.port;
   const aggregation = aggregationOptions(
     values,
-    pki,
+    certificates.proxy,
     header,
     options.serviceAddresses ?? true,
     egress.cluster,
@@ -178,7 +201,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...served,
     ...{ sealOf: encryption.sealOf, tracer: asked.tracing?.tracer },
     ...(audit ? { auditor: audit } : {}),
-    ...(serving ? { tls: servingTls(serving, values, pki) } : {}),
+    ...(tls ? { tls } : {}),
     moreMetrics: () => [
       ...(services.allocators ? allocatorFamilies(services.allocators) : []),
       ...asked.families(),
@@ -200,7 +223,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
         addressTypes: values.list("kubelet-preferred-address-types"),
         identityFields: aggregation.identityFields,
-        ...agents,
+        ...dialing(values, certificates, egress),
       });
       Object.assign(made, { security, proxy });
       return {
@@ -225,12 +248,13 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         },
         async bootstrap(transport) {
           admission.connect(transport);
+          made.transport = transport;
           await Promise.all([
             security.startPolicy(transport, served.featureGates ?? {}),
             createPriorityClasses(transport),
             ...(options.nodeMetrics ? [createMetricsReader(transport)] : []),
             createTokenTracking(transport, clock),
-            publishAuthentication(transport, publishedOf(authorities, header)),
+            publish(transport, values, certificates.authorities),
           ]);
         },
         async stop() {
@@ -246,20 +270,15 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     },
   });
   await start(server, encryption.checks);
-  const parts = { clock, logger };
-  const renewals = await followProxyCertificate(values, server, parts);
+  const renewals = renewalsOf(options, server, made, { egress, logger });
+  await renewals.start();
   return {
     server,
     security: made.security!,
-    updatePki(renewed) {
-      server.reloadCertificate(servingTls(renewed.serving, values, renewed));
-      made.security!.updatePki(renewed);
-      made.proxy?.setDialing(dialing(values, renewed, egress));
-      server.setProxyCertificate(proxyCertificate(values, renewed));
-    },
+    updatePki: (renewed) => renewals.updatePki(renewed),
     updateAddress: () => server.advertise(ownAddress()),
     async stop() {
-      renewals?.stop();
+      renewals.stop();
       await server.stop();
       await Promise.all([audit?.close(), asked.tracing?.stop()]);
     },
@@ -322,17 +341,4 @@ async function start(
       throw new DependencyError(`the API server: ${(error as Error).message}`);
     throw error;
   }
-}
-
-function servingTls(
-  { certificate, key }: CertificatePair,
-  values: OptionValues,
-  pki: ClusterPki | undefined,
-): ServingCertificate {
-  const { clientCa, headerCa } = clientAuthorities(values, pki);
-  return {
-    cert: certificate,
-    key,
-    clientCa: [clientCa, headerCa].filter(Boolean).join("\n"),
-  };
 }

@@ -3,7 +3,6 @@
 import type { Authorizer, TokenAuthenticator } from "../../../api/contracts.ts";
 import {
   type AdmissionPlugin,
-  type ClusterPki,
   createAccessReview,
   createAuthenticator,
   createEscalationCheck,
@@ -29,7 +28,7 @@ import type { Transport } from "../../../client/transport.ts";
 import { createTokens, type TokenOptions } from "./authentication/tokens.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { readAuthorityFile } from "../option-files.ts";
+import { clientAuthorities, type ClientAuthorities } from "./certificates.ts";
 
 export interface Security {
   readonly authenticator: RequestAuthenticator;
@@ -53,7 +52,7 @@ export interface Security {
     transport: Pick<Transport, "request">,
     featureGates: Readonly<Record<string, boolean>>,
   ): Promise<void>;
-  updatePki(pki: ClusterPki): void;
+  updateAuthorities(authorities: ClientAuthorities): void;
   stop(): Promise<void>;
 }
 
@@ -63,28 +62,6 @@ const clusterInfoPath =
 
 /** Paths a cluster that is secure by default shows to anybody. */
 const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
-
-/**
- * PEM: of clients, and of proxies that speak for clients. A whole cluster has clients of its own (the administrator of the
- * kubeconfig that it writes, nodes that join), whose authority stays beside those of --client-ca-file.
- */
-export function clientAuthorities(
-  values: OptionValues,
-  pki: ClusterPki | undefined,
-): { clientCa: string | undefined; headerCa: string | undefined } {
-  const given = (option: string): string | undefined => {
-    const file = values.optionalText(option);
-    return file && readAuthorityFile(option, file);
-  };
-  const clients = [given("client-ca-file"), pki?.clusterCa.certificate].filter(
-    (each) => each !== undefined && each !== "",
-  );
-  return {
-    clientCa: clients.length > 0 ? clients.join("\n") : undefined,
-    headerCa:
-      given("requestheader-client-ca-file") ?? pki?.frontProxyCa.certificate,
-  };
-}
 
 /** Front proxies: as the options say, else as the cluster's own are. Header names in lower case. */
 export function requestHeaderOf(
@@ -194,12 +171,11 @@ export function createSecurity(options: TokenOptions): Security {
     ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;
   const header = requestHeaderOf(values, headerCa);
+  const headerVerifier =
+    header && new ClientCertificateVerifier(header.authority, clock);
   const requestHeader =
-    header &&
-    new RequestHeaderAuthenticator({
-      ...header,
-      verifier: new ClientCertificateVerifier(header.authority, clock),
-    });
+    headerVerifier &&
+    new RequestHeaderAuthenticator({ ...header, verifier: headerVerifier });
   const tokens = createTokens(options);
   const { identity, lastUsed } = tokens;
   const authenticator = createAuthenticator({
@@ -256,9 +232,9 @@ export function createSecurity(options: TokenOptions): Security {
       ...(verifier?.families() ?? []),
       ...tokens.metrics.families(),
     ],
-    updatePki(renewed) {
-      const authorities = clientAuthorities(values, renewed).clientCa;
-      if (authorities) verifier?.setAuthorities(authorities);
+    updateAuthorities(renewed) {
+      if (renewed.clientCa) verifier?.setAuthorities(renewed.clientCa);
+      if (renewed.headerCa) headerVerifier?.setAuthorities(renewed.headerCa);
     },
     async stop() {
       await lastUsed.stop();

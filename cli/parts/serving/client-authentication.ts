@@ -1,5 +1,6 @@
 // Whose certificates the port of a part that runs alone believes: --client-ca-file and --requestheader-*, and for what they
-// leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start.
+// leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start; the files
+// are followed.
 import type { Logger } from "pino";
 import { ClientCertificateVerifier } from "../../../http-kit/authentication/client-certificate.ts";
 import type { FrontProxy } from "../../../http-kit/part-port.ts";
@@ -25,6 +26,24 @@ interface ClientAuthentication {
 
 const lower = (names: readonly string[]): string[] =>
   names.map((name) => name.toLowerCase());
+
+/**
+ * What the options' own files say, each PEM.
+ * @throws UsageError for a file that can't be used
+ */
+export function givenAuthorities(values: OptionValues): {
+  clientCa?: string;
+  frontProxyCa?: string;
+} {
+  const clientFile = values.optionalText("client-ca-file");
+  const header = givenRequestHeader(values);
+  return {
+    ...(clientFile
+      ? { clientCa: readAuthorityFile("client-ca-file", clientFile) }
+      : {}),
+    ...(header ? { frontProxyCa: header.authority } : {}),
+  };
+}
 
 /** undefined: not asked for. */
 function givenRequestHeader(
@@ -52,15 +71,16 @@ function frontProxyOf({
   uidHeaders,
   extraPrefixes,
 }: NonNullable<PublishedAuthentication["requestHeader"]>): FrontProxy {
+  const verifier = new ClientCertificateVerifier(authority, systemClock);
   const authenticator = new RequestHeaderAuthenticator({
-    verifier: new ClientCertificateVerifier(authority, systemClock),
+    verifier,
     allowedNames,
     usernameHeaders: lower(usernameHeaders),
     groupHeaders: lower(groupHeaders),
     uidHeaders: lower(uidHeaders),
     extraPrefixes: lower(extraPrefixes),
   });
-  return { authority, authenticator };
+  return { authority, verifier, authenticator };
 }
 
 /** What the API server published; nothing where it did not. */
@@ -97,8 +117,7 @@ export async function clientAuthentication(
   client: Client | undefined,
   logger: Logger,
 ): Promise<ClientAuthentication> {
-  const file = values.optionalText("client-ca-file");
-  const ownCa = file && readAuthorityFile("client-ca-file", file);
+  const { clientCa: ownCa } = givenAuthorities(values);
   const ownHeader = givenRequestHeader(values);
   const looksUp =
     client !== undefined &&

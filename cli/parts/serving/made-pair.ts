@@ -2,25 +2,23 @@
 // its own there, replaced when it is about to expire or the machine's names changed. A part alone uses one it finds there.
 import { X509Certificate } from "node:crypto";
 import * as net from "node:net";
-import * as os from "node:os";
 import * as path from "node:path";
 import {
   createCertificateAuthority,
   YEAR_MS,
   type CertificatePair,
 } from "../../../api/pki/certificate.ts";
-import { systemClock, type Clock } from "../../../api/clock.ts";
+import type { Clock } from "../../../api/clock.ts";
 import { loadLeaf } from "../../../http-kit/certificates/kept-certificate.ts";
 import {
   readFileIfAny,
   readKeyIfAny,
   writePrivateFile,
 } from "../../../http-kit/certificates/private-files.ts";
-import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
 import { machineAddresses } from "../addresses.ts";
 import { makeDirectory } from "../directories.ts";
-import { checkPair, givenServingPair } from "../option-files.ts";
+import { checkPair } from "../option-files.ts";
 
 interface AgentCertificateOptions {
   directory: string;
@@ -120,22 +118,4 @@ export function foundServingPair(
     );
   checkPair(what, { certificate, key });
   return { certificate, key };
-}
-
-/** The pair of --tls-cert-file, else one that was put into --cert-dir, else one made and kept there. */
-export function partServingPair(
-  values: OptionValues,
-  name: string,
-): CertificatePair {
-  const directory = values.text("cert-dir");
-  return (
-    givenServingPair(values) ??
-    foundServingPair(directory, name) ??
-    agentServingPair({
-      directory,
-      name,
-      nodeName: os.hostname(),
-      clock: systemClock,
-    })
-  );
 }

@@ -1,10 +1,14 @@
 // The HTTPS port of a part that runs alone (controllers, scheduler), as its options describe it: address, certificate,
 // who may read what, metrics. Port 0 means none.
 import type { Logger } from "pino";
+import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { emulatedVersionOf, gatesOfPart } from "../api/emulated-version.ts";
 import { delegatedAccess } from "../delegated-access.ts";
-import { clientAuthentication } from "./client-authentication.ts";
+import {
+  clientAuthentication,
+  givenAuthorities,
+} from "./client-authentication.ts";
 import {
   startPartPort,
   type PartPort,
@@ -14,20 +18,30 @@ import {
 import { DependencyError } from "../../options/table.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import type { PartMetrics } from "../part-metrics.ts";
-import { partServingPair } from "./made-pair.ts";
+import { FollowedCertificates } from "./followed-certificates.ts";
+import {
+  partServing,
+  trustFiles,
+  type ServingSource,
+} from "./serving-source.ts";
 import { programFamilies } from "../program-families.ts";
-import { servingTlsOf } from "./serving-tls.ts";
+import { namedPairs, servingTlsOf } from "./serving-tls.ts";
 
+/**
+ * What the files of the options say at the moment.
+ * @param publishedCa whose clients are believed where no option says so
+ */
 function portTls(
   values: OptionValues,
-  name: string,
-  clientCa: string | undefined,
+  source: ServingSource,
+  publishedCa: string | undefined,
 ): PortTls {
-  const pair = partServingPair(values, name);
+  const { clientCa = publishedCa, frontProxyCa } = givenAuthorities(values);
+  const { certificate, key } = source.read();
   return {
-    certificate: pair.certificate,
-    key: pair.key,
+    ...{ certificate, key, named: namedPairs(values) },
     ...(clientCa ? { clientCa } : {}),
+    ...(frontProxyCa ? { frontProxyCa } : {}),
   };
 }
 
@@ -40,11 +54,13 @@ export async function openOwnPort(
     what: string;
     metrics: PartMetrics;
     moreMetrics?: PartPortOptions["moreMetrics"];
+    clock?: Clock;
   },
 ): Promise<{ stop(): Promise<void> }> {
   const access = await delegatedAccess(values, logger);
   const port = values.number("secure-port");
   let health: PartPort | undefined;
+  let followed: FollowedCertificates<PortTls> | undefined;
   try {
     const filter = values.has("disabled-metrics")
       ? await metricsFilter(values)
@@ -52,11 +68,13 @@ export async function openOwnPort(
     const gates = gatesOfPart(values, () => undefined);
     const program = programFamilies(values, gates, emulatedVersionOf(values));
     const clients = await clientAuthentication(values, access.reviewer, logger);
-    if (port > 0)
-      health = await startPartPort({
+    if (port > 0) {
+      const source = partServing(values, part.name);
+      const read = (): PortTls => portTls(values, source, clients.clientCa);
+      const opened = await startPartPort({
         address: values.text("bind-address"),
         port,
-        tls: portTls(values, part.name, clients.clientCa),
+        tls: read(),
         servingTls: servingTlsOf(values, (message) => logger.warn(message)),
         alwaysAllow: values.list("authorization-always-allow-paths"),
         ...access,
@@ -71,12 +89,22 @@ export async function openOwnPort(
       }).catch((error: Error) => {
         throw new DependencyError(error.message);
       });
+      health = opened;
+      followed = new FollowedCertificates({
+        files: [...source.files, ...trustFiles(values)],
+        ...{ read, clock: part.clock ?? systemClock, logger },
+        changed: (tls) => opened.updateTls(tls),
+      });
+      await followed.start();
+    }
   } catch (error) {
+    await health?.stop();
     await access.close();
     throw error;
   }
   return {
     async stop() {
+      followed?.stop();
       await health?.stop();
       await access.close();
     },

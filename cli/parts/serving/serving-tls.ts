@@ -78,8 +78,12 @@ function ciphersOf(
   return [...(named13 ? [] : version13), ...suites].join(":");
 }
 
-/** `certificate,key[:name,…]` */
-function namedPair(text: string): NamedPair {
+/** `certificate,key[:name,…]`, its files and names apart. */
+function parseNamedPair(text: string): {
+  certificateFile: string;
+  keyFile: string;
+  names: string[];
+} {
   const fail = (why: string): never => {
     throw new UsageError(
       `invalid argument "${text}" for "--tls-sni-cert-key": ${why}`,
@@ -93,12 +97,32 @@ function namedPair(text: string): NamedPair {
   for (const name of names)
     if (!/^(\*\.)?[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*$/.test(name))
       fail(`"${name}" is no host name, nor one after "*."`);
-  return {
-    certificate: readOptionFile("tls-sni-cert-key", certificateFile),
-    key: Buffer.from(readOptionFile("tls-sni-cert-key", keyFile)),
-    names,
-  };
+  return { certificateFile, keyFile, names };
 }
+
+const parsedNamedPairs = (values: OptionValues) =>
+  values.list("tls-sni-cert-key").filter(Boolean).map(parseNamedPair);
+
+/** @throws UsageError naming the option */
+export const namedPairFiles = (values: OptionValues): string[] =>
+  parsedNamedPairs(values).flatMap(({ certificateFile, keyFile }) => [
+    certificateFile,
+    keyFile,
+  ]);
+
+/**
+ * Certificates by server name, in the option's order.
+ * @throws UsageError naming the option
+ */
+export const namedPairs = (values: OptionValues): NamedPair[] =>
+  parsedNamedPairs(values).map(({ certificateFile, keyFile, names }) => {
+    const pair = {
+      certificate: readOptionFile("tls-sni-cert-key", certificateFile),
+      key: Buffer.from(readOptionFile("tls-sni-cert-key", keyFile)),
+    };
+    checkPair(`--tls-sni-cert-key: ${certificateFile},${keyFile}`, pair);
+    return { ...pair, names };
+  });
 
 /** @throws UsageError naming the option */
 export function servingTlsOf(
@@ -113,13 +137,6 @@ export function servingTlsOf(
     minVersion,
     ciphers: ciphersOf(values.list("tls-cipher-suites"), warn),
   };
-  const named = values
-    .list("tls-sni-cert-key")
-    .filter(Boolean)
-    .map((text) => {
-      const pair = namedPair(text);
-      checkPair(`--tls-sni-cert-key: ${text}`, pair);
-      return pair;
-    });
+  const named = namedPairs(values);
   return { limits, ...(named.length > 0 ? { named } : {}) };
 }

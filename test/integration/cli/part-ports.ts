@@ -1,6 +1,6 @@
 // The ports of every program, opened by the programs' own composition from a command line, without the parts behind them.
 import pino from "pino";
-import { systemClock } from "../../../api/clock.ts";
+import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { Client } from "../../../client/client.ts";
 import { agentOptions } from "../../../cli/options/agent.ts";
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
@@ -8,7 +8,8 @@ import { controllerManagerOptions } from "../../../cli/options/controller-manage
 import { parseOptions } from "../../../cli/options/parse.ts";
 import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import { openAgentPorts } from "../../../cli/parts/agent/agent-ports.ts";
-import { agentServingPair } from "../../../cli/parts/serving/made-pair.ts";
+import { partServing } from "../../../cli/parts/serving/serving-source.ts";
+import { ServingFiles } from "../../../cli/parts/agent/serving-files.ts";
 import { startApiPart } from "../../../cli/parts/api/apiserver.ts";
 import { chooseStore } from "../../../cli/parts/api/store.ts";
 import { openOwnPort } from "../../../cli/parts/serving/own-port.ts";
@@ -39,6 +40,7 @@ export async function openPort(
   client?: Client,
   /** That the cluster gives an agent, beside the agent's own. */
   featureGates?: Readonly<Record<string, boolean>>,
+  clock: Clock = systemClock,
 ): Promise<OpenPort> {
   let text = "";
   const logger = pino(
@@ -46,10 +48,10 @@ export async function openPort(
     { write: (line: string) => void (text += line) },
   );
   const log = (): string => text;
-  const clock = systemClock;
   if (program === "apiserver") {
     const values = parseOptions(apiServerOptions, [
       "--bind-address=127.0.0.1",
+      `--cert-dir=${directory}`,
       ...argv,
     ]);
     const part = await startApiPart({
@@ -59,12 +61,7 @@ export async function openPort(
         dataDirectory: directory,
         ...{ clock, logger, values },
       }),
-      serving: agentServingPair({
-        directory,
-        name: "apiserver",
-        nodeName: "here",
-        clock,
-      }),
+      serving: partServing(values, "apiserver"),
       pki: undefined,
       port: 0,
       clock,
@@ -74,23 +71,30 @@ export async function openPort(
   }
   const port = await freePort();
   if (program === "agent") {
-    const server = await openAgentPorts(
-      {
-        values: parseOptions(agentOptions, [
-          `--port=${port}`,
-          "--read-only-port=0",
-          "--healthz-port=0",
-          ...argv,
-        ]),
-        certificateDirectory: directory,
-        clock,
-        logger,
-        ...(client ? { client } : {}),
-        ...(featureGates ? { config: { featureGates } } : {}),
+    const options = {
+      values: parseOptions(agentOptions, [
+        `--port=${port}`,
+        "--read-only-port=0",
+        "--healthz-port=0",
+        ...argv,
+      ]),
+      certificateDirectory: directory,
+      clock,
+      logger,
+      ...(client ? { client } : {}),
+      ...(featureGates ? { config: { featureGates } } : {}),
+    };
+    const server = (await openAgentPorts(options, createScriptedView()))!;
+    const files = new ServingFiles(options, server);
+    await files.start();
+    return {
+      port,
+      log,
+      async stop() {
+        files.stop();
+        await server.stop();
       },
-      createScriptedView(),
-    );
-    return { port, log, stop: () => server!.stop() };
+    };
   }
   const own = await openOwnPort(
     parseOptions(
@@ -107,6 +111,7 @@ export async function openPort(
       name: program,
       what: `the ${program}'s port`,
       metrics: new PartMetrics(),
+      clock,
     },
   );
   return { port, log, stop: () => own.stop() };

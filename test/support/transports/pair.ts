@@ -97,7 +97,7 @@ async function start(
   const api = await startApiPart({
     values: parseOptions(serverOptions, []),
     store: createMemoryStore({ clock }),
-    serving: pki.serving,
+    serving: undefined,
     pki,
     clock,
     logger,
