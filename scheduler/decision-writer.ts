@@ -1,5 +1,6 @@
 // Writes what the scheduler decided: bindings, the reason why a pod found no node (event FailedScheduling, condition
 // PodScheduled), and the end of pods that have to make room.
+import { disruptionTarget } from "../api/objects/pod-state.ts";
 import { formatTime } from "../api/clock.ts";
 import type { Clock } from "../api/clock.ts";
 import { isNotFound } from "../api/errors.ts";
@@ -97,13 +98,11 @@ export class DecisionWriter {
     const { client, clock, recorder, schedulerName } = this.options;
     await this.#patchStatus(victim, {
       conditions: [
-        {
-          type: "DisruptionTarget",
-          status: "True",
-          reason: "PreemptionByScheduler",
-          message: `${schedulerName}: preempting to accommodate a higher priority pod`,
-          lastTransitionTime: formatTime(clock.now()),
-        },
+        disruptionTarget(
+          "PreemptionByScheduler",
+          `${schedulerName}: preempting to accommodate a higher priority pod`,
+          clock.now(),
+        ),
       ],
     });
     const { name, namespace, uid } = victim.metadata;

@@ -1,6 +1,6 @@
 // The PodStatus the agent reports: phase, conditions, addresses, container statuses. Pure; transition times are kept
 // from the previous status. Conditions that others own (readiness gates among them) are carried over untouched.
-import { transitionTime } from "../../api/objects/conditions.ts";
+import { putCondition, transitionTime } from "../../api/objects/conditions.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
 import { formatTime } from "../../api/clock.ts";
 import type {
@@ -279,11 +279,7 @@ function conditions(
     reason: kubeletDisruption,
     message: disruptionMessage ?? message ?? "",
   });
-  return [
-    ...result,
-    ...others.filter(({ type }) => type !== target.type),
-    target,
-  ];
+  return [...result, ...putCondition(others, target)];
 }
 
 export const kubeletDisruption = "TerminationByKubelet";

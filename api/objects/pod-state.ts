@@ -1,5 +1,5 @@
 // What a pod's status says: active, ready, available.
-import { clockToleranceMs } from "../clock.ts";
+import { clockToleranceMs, formatTime } from "../clock.ts";
 import type { Pod, PodCondition } from "../types/core-v1.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
 
@@ -20,6 +20,19 @@ export function podReadyCondition(pod: Pod): PodCondition | undefined {
 export function isPodReady(pod: Pod): boolean {
   return isConditionTrue(pod.status?.conditions, "Ready");
 }
+
+/** The condition of a pod that others end: Jobs and people distinguish its end from a failure by it. */
+export const disruptionTarget = (
+  reason: string,
+  message: string,
+  nowMs: number,
+): PodCondition => ({
+  type: "DisruptionTarget",
+  status: "True",
+  reason,
+  message,
+  lastTransitionTime: formatTime(nowMs),
+});
 
 /** Ready for at least minReadySeconds. */
 export function isPodAvailable(

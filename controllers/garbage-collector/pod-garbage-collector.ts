@@ -1,13 +1,15 @@
 // Removes pods that no owner removes: ended ones beyond the threshold (oldest first), those of lost nodes (after 40 s, so
 // that a node may come back), terminating ones of nodes that are not ready and that an administrator tainted as out of
 // service, and terminating ones that never had a node and that finalizers still hold after 20 s.
-import { formatTime } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { Counters } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
 import type { Node, Pod } from "../../api/types/core-v1.ts";
 import { isConditionTrue } from "../../api/objects/conditions.ts";
-import { isPodTerminal } from "../../api/objects/pod-state.ts";
+import {
+  disruptionTarget,
+  isPodTerminal,
+} from "../../api/objects/pod-state.ts";
 import { nodes, pods } from "../../client/resources.ts";
 import type { Client } from "../../client/client.ts";
 import type { Controller, ControllerContext } from "../context.ts";
@@ -94,13 +96,15 @@ export function createPodGarbageCollector(
       if (!isNotFound(error)) throw error;
     }
     for (const pod of orphans)
-      await remove(pod, "orphaned", {
-        type: "DisruptionTarget",
-        status: "True",
-        reason: "DeletionByPodGC",
-        message: "PodGC: node no longer exists",
-        lastTransitionTime: formatTime(clock.now()),
-      });
+      await remove(
+        pod,
+        "orphaned",
+        disruptionTarget(
+          "DeletionByPodGC",
+          "PodGC: node no longer exists",
+          clock.now(),
+        ),
+      );
   }
 
   async function collectOutOfService(nodeName: string): Promise<void> {

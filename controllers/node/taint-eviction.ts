@@ -1,6 +1,6 @@
 // Deletes pods from nodes with NoExecute taints they do not tolerate: at once, or when the shortest tolerationSeconds is
 // over, counted from when the taint was first seen beside the pod. Taken back when the taint goes in time.
-import { formatTime } from "../../api/clock.ts";
+import { disruptionTarget } from "../../api/objects/pod-state.ts";
 import { isNotFound } from "../../api/errors.ts";
 import { Counters, Histograms } from "../../api/metrics/counted.ts";
 import { objectKey, splitKey } from "../../api/object.ts";
@@ -172,13 +172,11 @@ const disruption = (uid: string | undefined, nowMs: number): object => ({
   metadata: { uid },
   status: {
     conditions: [
-      {
-        type: "DisruptionTarget",
-        status: "True",
-        reason: "DeletionByTaintManager",
-        message: "Taint manager: deleting due to NoExecute taint",
-        lastTransitionTime: formatTime(nowMs),
-      },
+      disruptionTarget(
+        "DeletionByTaintManager",
+        "Taint manager: deleting due to NoExecute taint",
+        nowMs,
+      ),
     ],
   },
 });

@@ -1,5 +1,9 @@
 // eviction of a pod: deletion that asks the disruption budgets first, takes from them, and marks the pod as disrupted.
-import { isPodTerminal } from "../../../../api/objects/pod-state.ts";
+import { putCondition } from "../../../../api/objects/conditions.ts";
+import {
+  disruptionTarget,
+  isPodTerminal,
+} from "../../../../api/objects/pod-state.ts";
 import { ApiError, errors } from "../../../../api/errors.ts";
 import { formatTime } from "../../../../api/clock.ts";
 import type { AnyObject } from "../../../../api/object.ts";
@@ -115,23 +119,16 @@ function refusalOf({
   );
 }
 
-/** Records why the pod goes: Jobs and people distinguish an eviction from a failure by it. */
-function noteDisruption(pod: Pod, context: Context): void {
-  const others = (pod.status?.conditions ?? []).filter(
-    ({ type }) => type !== "DisruptionTarget",
+/** Records why the pod goes. */
+function noteDisruption(pod: Pod, { clock }: Context): void {
+  const target = disruptionTarget(
+    "EvictionByEvictionAPI",
+    "Eviction API: evicting",
+    clock.now(),
   );
   pod.status = {
     ...pod.status,
-    conditions: [
-      ...others,
-      {
-        type: "DisruptionTarget",
-        status: "True",
-        reason: "EvictionByEvictionAPI",
-        message: "Eviction API: evicting",
-        lastTransitionTime: formatTime(context.clock.now()),
-      },
-    ],
+    conditions: putCondition(pod.status?.conditions, target),
   };
 }
 
