@@ -2,11 +2,12 @@
 // pods that name their node, nor for one that was deleted by force and whose containers still run here. A pod holds such a
 // volume from before it is mounted until everything of the pod is unmounted, over restarts of the agent: its mark is an
 // empty directory in the pod's own.
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PersistentVolume } from "../../api/types/core-v1.ts";
 import { makeDirectory } from "../../cri/directories.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { isThere } from "./files/is-there.ts";
 import { KeyedTurns } from "./keyed-turns.ts";
 import { heldVolumesDirectory, podsDirectory } from "./volume-paths.ts";
 
@@ -44,11 +45,4 @@ export class ExclusiveVolumes {
   #mark(uid: string, volume: string): string {
     return join(heldVolumesDirectory(this.#config, uid), volume);
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
 }

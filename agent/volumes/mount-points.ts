@@ -6,6 +6,7 @@ import { open, stat } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { makeDirectory } from "../../cri/directories.ts";
 import type { Mount } from "../../cri/runtime.ts";
+import { isThere } from "./files/is-there.ts";
 import { ensureAnswer } from "./files/remote-usage.ts";
 
 /** @param written those of `mounts` whose volumes the agent writes */
@@ -44,17 +45,10 @@ function nearestAbove(
 
 /** What is there already stays, also a link to one of the volume's files. */
 async function makePlace(place: string, mount: Mount): Promise<void> {
-  if (await exists(place)) return;
+  if (await isThere(place)) return;
   if (!(await isFile(mount))) return makeDirectory(place, 0o755);
   await makeDirectory(dirname(place), 0o755);
   await (await open(place, "a", 0o644)).close();
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A runtime makes what is not there a directory. */

@@ -1,18 +1,17 @@
 // Volumes of CSI drivers as a type of volumes: a volume is staged once on the node and published for each pod that has it.
-// Everything asked of a driver is on the disk before it is asked (csi-records.ts), so whatever happens to the agent or the
+// Everything asked of a driver is on the disk before it is asked (csi-volume-records.ts), so whatever happens to the agent or the
 // driver it is ended: a pod's volumes when the pod's are unmounted, staged ones when no pod has them any more.
 //
 // Calls for one volume run one after the other. A failed call is repeated by the pod's worker (mounting) or by a queue with
 // back-off (unstaging), which holds up no pod.
-import { lstat, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { WorkQueue } from "../../../client/work-queue.ts";
 import { grpcCodes } from "../../../grpc/channel.ts";
 import { within } from "../../../cri/deadline.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
-import { makeDirectory } from "../../../cri/directories.ts";
 import type { EventSink } from "../../events/pod-events.ts";
 import { isMountPoint, unmount } from "../files/mounts.ts";
 import type {
@@ -30,16 +29,8 @@ import {
 import { CsiCallError } from "./csi-driver.ts";
 import { CsiExpansion } from "./csi-expansion.ts";
 import { nodeCapability } from "./csi-protocol.ts";
-import {
-  CsiPaths,
-  hasRecord,
-  keyOf,
-  removeRecord,
-  rmdirIfThere,
-  writeRecord,
-  type CsiRecord,
-  type Found,
-} from "./csi-records.ts";
+import { CsiPaths, keyOf, removeRecord, type Found } from "./csi-records.ts";
+import { CsiVolumeRecords, uniqueName } from "./csi-volume-records.ts";
 import { appliesFsGroup, csiVolume, type CsiVolume } from "./csi-volume.ts";
 import { KeyedTurns } from "../keyed-turns.ts";
 import type { VolumesInUse } from "./volumes-in-use.ts";
@@ -69,6 +60,7 @@ export class CsiVolumes {
   readonly #options: CsiVolumesOptions;
   readonly paths: CsiPaths;
   readonly #calls: CsiCalls;
+  readonly #records: CsiVolumeRecords;
   readonly #expansion: CsiExpansion;
   readonly #turns = new KeyedTurns();
   /** Uids of pods that are to have a volume, by its key: what they wait for is staged, though none has it yet. */
@@ -85,6 +77,11 @@ export class CsiVolumes {
     this.#calls = new CsiCalls(
       { ...options, nodeName: config.nodeName },
       this.paths,
+    );
+    this.#records = new CsiVolumeRecords(
+      this.paths,
+      this.#calls,
+      options.inUse,
     );
     this.#expansion = new CsiExpansion({
       ...options,
@@ -110,15 +107,7 @@ export class CsiVolumes {
   }
 
   async start(): Promise<void> {
-    const staged = [
-      ...(await this.paths.allStaged()),
-      ...(await this.paths.allBlocks()),
-    ];
-    this.#options.inUse.restore(
-      staged
-        .filter(({ record }) => record.attachable)
-        .map(({ record }) => uniqueName(record)),
-    );
+    await this.#records.restore();
     this.#unstaging.start();
     await this.#released();
   }
@@ -141,8 +130,12 @@ export class CsiVolumes {
       // After a restart of the machine it may be another directory than before.
       const isNew = !(await isMountPoint(this.#calls.target(volume, pod)));
       await this.#calls.publish(prepared, pod, {
-        before: () => this.#recordPublished(prepared, pod),
-        refused: () => this.#left(volume, this.#forgetPublished(volume, pod)),
+        before: () => this.#records.addPublished(prepared, pod),
+        refused: () =>
+          this.#left(
+            volume,
+            this.#records.forgetRefusedPublishing(volume, pod),
+          ),
       });
       const expansion = this.#calls.expansion(prepared, request);
       if (expansion) await this.#expansion.atMount(expansion);
@@ -155,13 +148,14 @@ export class CsiVolumes {
     const { volume } = prepared;
     const staged = this.#staged.get(key) ?? {
       group: pod.spec.securityContext?.fsGroup,
-      maybe: await hasRecord(this.#stagedRecord(volume)),
+      maybe: await this.#records.isStaged(volume),
     };
     this.#staged.set(key, staged);
     await this.#calls.stage(prepared, staged.group, {
-      before: () => this.#recordStaged(prepared),
+      before: () => this.#records.addStaged(prepared),
       refused: async () => {
-        if (!staged.maybe) await this.#left(volume, this.#forgetStaged(volume));
+        if (!staged.maybe)
+          await this.#left(volume, this.#records.forgetRefusedStaging(volume));
       },
     });
     this.#staged.set(key, { ...staged, maybe: true });
@@ -183,64 +177,6 @@ export class CsiVolumes {
         ? { fsGroup: "by-policy" as const }
         : {}),
     };
-  }
-
-  #stagedRecord(volume: CsiVolume): string {
-    return volume.block
-      ? this.paths.block(volume.name)
-      : this.paths.staged(volume.driver, volume.handle);
-  }
-
-  /** Before the driver is asked to stage it. */
-  async #recordStaged(prepared: Prepared): Promise<void> {
-    const { volume, attachable } = prepared;
-    await writeRecord(this.#stagedRecord(volume), recordOf(prepared));
-    if (attachable) await this.#options.inUse.add(volume.uniqueName);
-  }
-
-  /** Before the driver is asked to publish it. */
-  async #recordPublished(prepared: Prepared, pod: Pod): Promise<void> {
-    const { volume } = prepared;
-    const uid = pod.metadata.uid ?? "";
-    if (volume.block) {
-      const path = this.paths.blockUser(volume.name, uid);
-      await makeDirectory(dirname(path), 0o750);
-      await writeFile(path, "");
-    } else
-      await writeRecord(
-        this.paths.podVolume(uid, volume.name),
-        recordOf(prepared),
-      );
-  }
-
-  /** A driver refused for good to stage it, and never did: there is nothing to unstage. */
-  async #forgetStaged(volume: CsiVolume): Promise<void> {
-    const staging = this.#calls.staging(volume);
-    if (await isMountPoint(staging)) return;
-    await rmdirIfThere(staging, true);
-    await removeRecord(this.#stagedRecord(volume));
-    await this.#options.inUse.remove(volume.uniqueName);
-  }
-
-  /** A driver refused for good to publish it: there is nothing to unpublish, unless the pod has it from before. */
-  async #forgetPublished(volume: CsiVolume, pod: Pod): Promise<void> {
-    const uid = pod.metadata.uid ?? "";
-    const target = this.#calls.target(volume, pod);
-    if (await isMountPoint(target)) return;
-    if (!volume.block)
-      return await removeRecord(
-        this.paths.podVolume(uid, volume.name),
-        targetDirectory,
-      );
-    if (await isThere(target)) return;
-    await this.#forgetBlock(volume.name, uid);
-  }
-
-  async #forgetBlock(name: string, uid: string): Promise<void> {
-    const path = this.paths.blockUser(name, uid);
-    await rm(path, { force: true });
-    await rmdirIfThere(dirname(path), true);
-    await rmdirIfThere(dirname(this.paths.blockPublish(name, uid)), true);
   }
 
   /** What can't be forgotten is ended with the pod: the driver's refusal is what counts. */
@@ -279,7 +215,7 @@ export class CsiVolumes {
       const target = this.paths.blockPublish(found.record.specVolID, uid);
       await this.#unpublish(found, target, async () => {
         await rm(target, { recursive: true, force: true });
-        await this.#forgetBlock(found.record.specVolID, uid);
+        await this.#records.forgetBlock(found.record.specVolID, uid);
       });
     }
   }
@@ -304,48 +240,25 @@ export class CsiVolumes {
    * gone, and a driver that does not know it any more can't unstage it. What fails, or takes longer, is the queue's.
    */
   async #released(): Promise<void> {
-    const attempts = (await this.#unused()).map((directory) =>
-      this.#unstage(directory).catch(() => this.#unstaging.add(directory)),
-    );
+    const attempts = (await this.#records.unused())
+      .filter(({ record }) => !this.#wanted.has(keyOf(record)))
+      .map(({ directory }) =>
+        this.#unstage(directory).catch(() => this.#unstaging.add(directory)),
+      );
     await within(this.#options.clock, unstagingMs, Promise.all(attempts)).catch(
       () => undefined,
     );
   }
 
-  /** Directories of what is staged and no pod has. */
-  async #unused(): Promise<string[]> {
-    const found: string[] = [];
-    const staged = await this.paths.allStaged();
-    // All pods' directories are read for it: only where a driver has staged something.
-    if (staged.length > 0) {
-      const used = await this.paths.usedByPods();
-      for (const { record, directory } of staged)
-        if (!used.has(keyOf(record)) && !this.#wanted.has(keyOf(record)))
-          found.push(directory);
-    }
-    for (const { record, directory } of await this.paths.allBlocks())
-      if (
-        !this.#wanted.has(keyOf(record)) &&
-        (await this.paths.blockUsers(record.specVolID)).length === 0
-      )
-        found.push(directory);
-    return found;
-  }
-
   async #unstage(directory: string): Promise<void> {
-    const found = [
-      ...(await this.paths.allStaged()),
-      ...(await this.paths.allBlocks()),
-    ].find((each) => each.directory === directory);
+    const found = await this.#records.stagedIn(directory);
     if (!found) return;
     const { record } = found;
     await this.#turns.run(keyOf(record), async () => {
-      const block = directory === this.paths.block(record.specVolID);
       // A pod may have got it meanwhile.
-      const isUsed = block
-        ? (await this.paths.blockUsers(record.specVolID)).length > 0
-        : (await this.paths.usedByPods()).has(keyOf(record));
+      const isUsed = await this.#records.isUsed(found);
       if (isUsed || this.#wanted.has(keyOf(record))) return;
+      const block = this.#records.isBlock(found);
       const staging = block
         ? this.paths.blockStaging(record.specVolID)
         : join(directory, stageDirectory);
@@ -366,33 +279,7 @@ export class CsiVolumes {
           });
       this.#expansion.forget(uniqueName(record));
       if (await isMountPoint(staging)) await unmount(staging);
-      if (block) {
-        await rmdirIfThere(staging, true);
-        await removeRecord(directory);
-      } else await removeRecord(directory, stageDirectory);
-      if (record.attachable)
-        await this.#options.inUse.remove(uniqueName(record));
+      await this.#records.removeStaged(found);
     });
   }
-}
-
-function uniqueName({ driverName, volumeHandle }: CsiRecord): string {
-  return `kubernetes.io/csi/${driverName}^${volumeHandle}`;
-}
-
-function recordOf({ volume, attachable }: Prepared): CsiRecord {
-  return {
-    driverName: volume.driver,
-    volumeHandle: volume.handle,
-    specVolID: volume.name,
-    volumeLifecycleMode: volume.ephemeral ? "Ephemeral" : "Persistent",
-    attachable,
-  };
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
