@@ -1,6 +1,6 @@
 // Typed references of the built-in kinds: what a Client is asked for, client.resource(pods).get("a", "default"). One a
 // resource, named by its plural; where two served versions hold one kind, the other has its version in its name.
-import type { KubeObject } from "../api/object.ts";
+import { parseApiVersion, type KubeObject } from "../api/object.ts";
 import type {
   Binding,
   ConfigMap,
@@ -73,6 +73,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../api/types/admissionregistration-v1.ts";
 import type { CustomResourceDefinition } from "../api/types/apiextensions-v1.ts";
+import type { ClusterTrustBundle } from "../api/types/certificates-v1alpha1.ts";
 import type { PriorityClass } from "../api/types/scheduling-v1.ts";
 import type { Lease } from "../api/types/coordination-v1.ts";
 import type { LeaseCandidate } from "../api/types/coordination-v1alpha2.ts";
@@ -91,491 +92,350 @@ import type {
 import type { ResourceRef } from "./client.ts";
 
 function ref<T extends KubeObject>(
-  group: string,
-  version: string,
-  resource: string,
-  kind: string,
+  apiVersion: string,
+  [resource, kind]: readonly [resource: string, kind: string],
   namespaced: boolean,
 ): ResourceRef<T> {
-  return { group, version, resource, kind, namespaced };
+  return { ...parseApiVersion(apiVersion), resource, kind, namespaced };
 }
 
-export const bindings: ResourceRef<Binding> = ref(
-  "",
-  "v1",
-  "bindings",
-  "Binding",
-  true,
-);
-export const configMaps: ResourceRef<ConfigMap> = ref(
-  "",
+const namespaced = <T extends KubeObject>(
+  apiVersion: string,
+  ...names: readonly [resource: string, kind: string]
+): ResourceRef<T> => ref(apiVersion, names, true);
+
+const clusterWide = <T extends KubeObject>(
+  apiVersion: string,
+  ...names: readonly [resource: string, kind: string]
+): ResourceRef<T> => ref(apiVersion, names, false);
+
+export const bindings = namespaced<Binding>("v1", "bindings", "Binding");
+export const configMaps = namespaced<ConfigMap>(
   "v1",
   "configmaps",
   "ConfigMap",
-  true,
 );
-export const endpoints: ResourceRef<Endpoints> = ref(
-  "",
-  "v1",
-  "endpoints",
-  "Endpoints",
-  true,
-);
-export const events: ResourceRef<Event> = ref(
-  "",
-  "v1",
-  "events",
-  "Event",
-  true,
-);
-export const limitRanges: ResourceRef<LimitRange> = ref(
-  "",
+export const endpoints = namespaced<Endpoints>("v1", "endpoints", "Endpoints");
+export const events = namespaced<Event>("v1", "events", "Event");
+export const limitRanges = namespaced<LimitRange>(
   "v1",
   "limitranges",
   "LimitRange",
-  true,
 );
-export const namespaces: ResourceRef<Namespace> = ref(
-  "",
+export const namespaces = clusterWide<Namespace>(
   "v1",
   "namespaces",
   "Namespace",
-  false,
 );
-export const nodes: ResourceRef<Node> = ref("", "v1", "nodes", "Node", false);
-export const persistentVolumeClaims: ResourceRef<PersistentVolumeClaim> = ref(
-  "",
+export const nodes = clusterWide<Node>("v1", "nodes", "Node");
+export const persistentVolumeClaims = namespaced<PersistentVolumeClaim>(
   "v1",
   "persistentvolumeclaims",
   "PersistentVolumeClaim",
-  true,
 );
-export const persistentVolumes: ResourceRef<PersistentVolume> = ref(
-  "",
+export const persistentVolumes = clusterWide<PersistentVolume>(
   "v1",
   "persistentvolumes",
   "PersistentVolume",
-  false,
 );
-export const pods: ResourceRef<Pod> = ref("", "v1", "pods", "Pod", true);
-export const podTemplates: ResourceRef<PodTemplate> = ref(
-  "",
+export const pods = namespaced<Pod>("v1", "pods", "Pod");
+export const podTemplates = namespaced<PodTemplate>(
   "v1",
   "podtemplates",
   "PodTemplate",
-  true,
 );
-export const replicationControllers: ResourceRef<ReplicationController> = ref(
-  "",
+export const replicationControllers = namespaced<ReplicationController>(
   "v1",
   "replicationcontrollers",
   "ReplicationController",
-  true,
 );
-export const resourceQuotas: ResourceRef<ResourceQuota> = ref(
-  "",
+export const resourceQuotas = namespaced<ResourceQuota>(
   "v1",
   "resourcequotas",
   "ResourceQuota",
-  true,
 );
-export const secrets: ResourceRef<Secret> = ref(
-  "",
-  "v1",
-  "secrets",
-  "Secret",
-  true,
-);
-export const serviceAccounts: ResourceRef<ServiceAccount> = ref(
-  "",
+export const secrets = namespaced<Secret>("v1", "secrets", "Secret");
+export const serviceAccounts = namespaced<ServiceAccount>(
   "v1",
   "serviceaccounts",
   "ServiceAccount",
-  true,
 );
-export const services: ResourceRef<Service> = ref(
-  "",
-  "v1",
-  "services",
-  "Service",
-  true,
-);
+export const services = namespaced<Service>("v1", "services", "Service");
 
-export const apiServices: ResourceRef<APIService> = ref(
-  "apiregistration.k8s.io",
-  "v1",
+export const apiServices = clusterWide<APIService>(
+  "apiregistration.k8s.io/v1",
   "apiservices",
   "APIService",
-  false,
 );
 
-export const controllerRevisions: ResourceRef<ControllerRevision> = ref(
-  "apps",
-  "v1",
+export const controllerRevisions = namespaced<ControllerRevision>(
+  "apps/v1",
   "controllerrevisions",
   "ControllerRevision",
-  true,
 );
-export const daemonSets: ResourceRef<DaemonSet> = ref(
-  "apps",
-  "v1",
+export const daemonSets = namespaced<DaemonSet>(
+  "apps/v1",
   "daemonsets",
   "DaemonSet",
-  true,
 );
-export const deployments: ResourceRef<Deployment> = ref(
-  "apps",
-  "v1",
+export const deployments = namespaced<Deployment>(
+  "apps/v1",
   "deployments",
   "Deployment",
-  true,
 );
-export const replicaSets: ResourceRef<ReplicaSet> = ref(
-  "apps",
-  "v1",
+export const replicaSets = namespaced<ReplicaSet>(
+  "apps/v1",
   "replicasets",
   "ReplicaSet",
-  true,
 );
-export const statefulSets: ResourceRef<StatefulSet> = ref(
-  "apps",
-  "v1",
+export const statefulSets = namespaced<StatefulSet>(
+  "apps/v1",
   "statefulsets",
   "StatefulSet",
-  true,
 );
 
-export const eventsV1: ResourceRef<EventV1> = ref(
-  "events.k8s.io",
-  "v1",
+export const eventsV1 = namespaced<EventV1>(
+  "events.k8s.io/v1",
   "events",
   "Event",
-  true,
 );
 
-export const selfSubjectReviews: ResourceRef<SelfSubjectReview> = ref(
-  "authentication.k8s.io",
-  "v1",
+export const selfSubjectReviews = clusterWide<SelfSubjectReview>(
+  "authentication.k8s.io/v1",
   "selfsubjectreviews",
   "SelfSubjectReview",
-  false,
 );
-export const tokenReviews: ResourceRef<TokenReview> = ref(
-  "authentication.k8s.io",
-  "v1",
+export const tokenReviews = clusterWide<TokenReview>(
+  "authentication.k8s.io/v1",
   "tokenreviews",
   "TokenReview",
-  false,
 );
 
-export const localSubjectAccessReviews: ResourceRef<LocalSubjectAccessReview> =
-  ref(
-    "authorization.k8s.io",
-    "v1",
-    "localsubjectaccessreviews",
-    "LocalSubjectAccessReview",
-    true,
-  );
-export const selfSubjectAccessReviews: ResourceRef<SelfSubjectAccessReview> =
-  ref(
-    "authorization.k8s.io",
-    "v1",
-    "selfsubjectaccessreviews",
-    "SelfSubjectAccessReview",
-    false,
-  );
-export const selfSubjectRulesReviews: ResourceRef<SelfSubjectRulesReview> = ref(
-  "authorization.k8s.io",
-  "v1",
+export const localSubjectAccessReviews = namespaced<LocalSubjectAccessReview>(
+  "authorization.k8s.io/v1",
+  "localsubjectaccessreviews",
+  "LocalSubjectAccessReview",
+);
+export const selfSubjectAccessReviews = clusterWide<SelfSubjectAccessReview>(
+  "authorization.k8s.io/v1",
+  "selfsubjectaccessreviews",
+  "SelfSubjectAccessReview",
+);
+export const selfSubjectRulesReviews = clusterWide<SelfSubjectRulesReview>(
+  "authorization.k8s.io/v1",
   "selfsubjectrulesreviews",
   "SelfSubjectRulesReview",
-  false,
 );
-export const subjectAccessReviews: ResourceRef<SubjectAccessReview> = ref(
-  "authorization.k8s.io",
-  "v1",
+export const subjectAccessReviews = clusterWide<SubjectAccessReview>(
+  "authorization.k8s.io/v1",
   "subjectaccessreviews",
   "SubjectAccessReview",
-  false,
 );
 
-export const horizontalPodAutoscalers: ResourceRef<HorizontalPodAutoscaler> =
-  ref(
-    "autoscaling",
-    "v2",
-    "horizontalpodautoscalers",
-    "HorizontalPodAutoscaler",
-    true,
-  );
-
-export const horizontalPodAutoscalersV1: ResourceRef<HorizontalPodAutoscalerV1> =
-  ref(
-    "autoscaling",
-    "v1",
-    "horizontalpodautoscalers",
-    "HorizontalPodAutoscaler",
-    true,
-  );
-
-export const cronJobs: ResourceRef<CronJob> = ref(
-  "batch",
-  "v1",
-  "cronjobs",
-  "CronJob",
-  true,
+export const horizontalPodAutoscalers = namespaced<HorizontalPodAutoscaler>(
+  "autoscaling/v2",
+  "horizontalpodautoscalers",
+  "HorizontalPodAutoscaler",
 );
-export const jobs: ResourceRef<Job> = ref("batch", "v1", "jobs", "Job", true);
 
-export const certificateSigningRequests: ResourceRef<CertificateSigningRequest> =
-  ref(
-    "certificates.k8s.io",
-    "v1",
+export const horizontalPodAutoscalersV1 = namespaced<HorizontalPodAutoscalerV1>(
+  "autoscaling/v1",
+  "horizontalpodautoscalers",
+  "HorizontalPodAutoscaler",
+);
+
+export const cronJobs = namespaced<CronJob>("batch/v1", "cronjobs", "CronJob");
+export const jobs = namespaced<Job>("batch/v1", "jobs", "Job");
+
+export const certificateSigningRequests =
+  clusterWide<CertificateSigningRequest>(
+    "certificates.k8s.io/v1",
     "certificatesigningrequests",
     "CertificateSigningRequest",
-    false,
   );
 
-export const ingressClasses: ResourceRef<IngressClass> = ref(
-  "networking.k8s.io",
-  "v1",
+/** Alpha: served when its API is switched on. */
+export const clusterTrustBundles = clusterWide<ClusterTrustBundle>(
+  "certificates.k8s.io/v1alpha1",
+  "clustertrustbundles",
+  "ClusterTrustBundle",
+);
+export const ingressClasses = clusterWide<IngressClass>(
+  "networking.k8s.io/v1",
   "ingressclasses",
   "IngressClass",
-  false,
 );
-export const ingresses: ResourceRef<Ingress> = ref(
-  "networking.k8s.io",
-  "v1",
+export const ingresses = namespaced<Ingress>(
+  "networking.k8s.io/v1",
   "ingresses",
   "Ingress",
-  true,
 );
-export const networkPolicies: ResourceRef<NetworkPolicy> = ref(
-  "networking.k8s.io",
-  "v1",
+export const networkPolicies = namespaced<NetworkPolicy>(
+  "networking.k8s.io/v1",
   "networkpolicies",
   "NetworkPolicy",
-  true,
 );
 
-export const ipAddresses: ResourceRef<IPAddress> = ref(
-  "networking.k8s.io",
-  "v1beta1",
+export const ipAddresses = clusterWide<IPAddress>(
+  "networking.k8s.io/v1beta1",
   "ipaddresses",
   "IPAddress",
-  false,
 );
-export const serviceCIDRs: ResourceRef<ServiceCIDR> = ref(
-  "networking.k8s.io",
-  "v1beta1",
+export const serviceCIDRs = clusterWide<ServiceCIDR>(
+  "networking.k8s.io/v1beta1",
   "servicecidrs",
   "ServiceCIDR",
-  false,
 );
 
-export const podDisruptionBudgets: ResourceRef<PodDisruptionBudget> = ref(
-  "policy",
-  "v1",
+export const podDisruptionBudgets = namespaced<PodDisruptionBudget>(
+  "policy/v1",
   "poddisruptionbudgets",
   "PodDisruptionBudget",
-  true,
 );
 
-export const clusterRoleBindings: ResourceRef<ClusterRoleBinding> = ref(
-  "rbac.authorization.k8s.io",
-  "v1",
+export const clusterRoleBindings = clusterWide<ClusterRoleBinding>(
+  "rbac.authorization.k8s.io/v1",
   "clusterrolebindings",
   "ClusterRoleBinding",
-  false,
 );
-export const clusterRoles: ResourceRef<ClusterRole> = ref(
-  "rbac.authorization.k8s.io",
-  "v1",
+export const clusterRoles = clusterWide<ClusterRole>(
+  "rbac.authorization.k8s.io/v1",
   "clusterroles",
   "ClusterRole",
-  false,
 );
-export const roleBindings: ResourceRef<RoleBinding> = ref(
-  "rbac.authorization.k8s.io",
-  "v1",
+export const roleBindings = namespaced<RoleBinding>(
+  "rbac.authorization.k8s.io/v1",
   "rolebindings",
   "RoleBinding",
-  true,
 );
-export const roles: ResourceRef<Role> = ref(
-  "rbac.authorization.k8s.io",
-  "v1",
+export const roles = namespaced<Role>(
+  "rbac.authorization.k8s.io/v1",
   "roles",
   "Role",
-  true,
 );
 
-export const csiDrivers: ResourceRef<CSIDriver> = ref(
-  "storage.k8s.io",
-  "v1",
+export const csiDrivers = clusterWide<CSIDriver>(
+  "storage.k8s.io/v1",
   "csidrivers",
   "CSIDriver",
-  false,
 );
-export const csiNodes: ResourceRef<CSINode> = ref(
-  "storage.k8s.io",
-  "v1",
+export const csiNodes = clusterWide<CSINode>(
+  "storage.k8s.io/v1",
   "csinodes",
   "CSINode",
-  false,
 );
-export const csiStorageCapacities: ResourceRef<CSIStorageCapacity> = ref(
-  "storage.k8s.io",
-  "v1",
+export const csiStorageCapacities = namespaced<CSIStorageCapacity>(
+  "storage.k8s.io/v1",
   "csistoragecapacities",
   "CSIStorageCapacity",
-  true,
 );
-export const storageClasses: ResourceRef<StorageClass> = ref(
-  "storage.k8s.io",
-  "v1",
+export const storageClasses = clusterWide<StorageClass>(
+  "storage.k8s.io/v1",
   "storageclasses",
   "StorageClass",
-  false,
 );
-export const volumeAttachments: ResourceRef<VolumeAttachment> = ref(
-  "storage.k8s.io",
-  "v1",
+export const volumeAttachments = clusterWide<VolumeAttachment>(
+  "storage.k8s.io/v1",
   "volumeattachments",
   "VolumeAttachment",
-  false,
 );
 
-export const volumeAttributesClasses: ResourceRef<VolumeAttributesClass> = ref(
-  "storage.k8s.io",
-  "v1beta1",
+export const volumeAttributesClasses = clusterWide<VolumeAttributesClass>(
+  "storage.k8s.io/v1beta1",
   "volumeattributesclasses",
   "VolumeAttributesClass",
-  false,
 );
 
-export const mutatingWebhookConfigurations: ResourceRef<MutatingWebhookConfiguration> =
-  ref(
-    "admissionregistration.k8s.io",
-    "v1",
+export const mutatingWebhookConfigurations =
+  clusterWide<MutatingWebhookConfiguration>(
+    "admissionregistration.k8s.io/v1",
     "mutatingwebhookconfigurations",
     "MutatingWebhookConfiguration",
-    false,
   );
-export const validatingAdmissionPolicies: ResourceRef<ValidatingAdmissionPolicy> =
-  ref(
-    "admissionregistration.k8s.io",
-    "v1",
+export const validatingAdmissionPolicies =
+  clusterWide<ValidatingAdmissionPolicy>(
+    "admissionregistration.k8s.io/v1",
     "validatingadmissionpolicies",
     "ValidatingAdmissionPolicy",
-    false,
   );
-export const validatingAdmissionPolicyBindings: ResourceRef<ValidatingAdmissionPolicyBinding> =
-  ref(
-    "admissionregistration.k8s.io",
-    "v1",
+export const validatingAdmissionPolicyBindings =
+  clusterWide<ValidatingAdmissionPolicyBinding>(
+    "admissionregistration.k8s.io/v1",
     "validatingadmissionpolicybindings",
     "ValidatingAdmissionPolicyBinding",
-    false,
   );
-export const validatingWebhookConfigurations: ResourceRef<ValidatingWebhookConfiguration> =
-  ref(
-    "admissionregistration.k8s.io",
-    "v1",
+export const validatingWebhookConfigurations =
+  clusterWide<ValidatingWebhookConfiguration>(
+    "admissionregistration.k8s.io/v1",
     "validatingwebhookconfigurations",
     "ValidatingWebhookConfiguration",
-    false,
   );
 
-export const customResourceDefinitions: ResourceRef<CustomResourceDefinition> =
-  ref(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    false,
-  );
+export const customResourceDefinitions = clusterWide<CustomResourceDefinition>(
+  "apiextensions.k8s.io/v1",
+  "customresourcedefinitions",
+  "CustomResourceDefinition",
+);
 
-export const priorityClasses: ResourceRef<PriorityClass> = ref(
-  "scheduling.k8s.io",
-  "v1",
+export const priorityClasses = clusterWide<PriorityClass>(
+  "scheduling.k8s.io/v1",
   "priorityclasses",
   "PriorityClass",
-  false,
 );
 
-export const leases: ResourceRef<Lease> = ref(
-  "coordination.k8s.io",
-  "v1",
+export const leases = namespaced<Lease>(
+  "coordination.k8s.io/v1",
   "leases",
   "Lease",
-  true,
 );
 
-export const leaseCandidates: ResourceRef<LeaseCandidate> = ref(
-  "coordination.k8s.io",
-  "v1alpha2",
+export const leaseCandidates = namespaced<LeaseCandidate>(
+  "coordination.k8s.io/v1alpha2",
   "leasecandidates",
   "LeaseCandidate",
-  true,
 );
 
-export const runtimeClasses: ResourceRef<RuntimeClass> = ref(
-  "node.k8s.io",
-  "v1",
+export const runtimeClasses = clusterWide<RuntimeClass>(
+  "node.k8s.io/v1",
   "runtimeclasses",
   "RuntimeClass",
-  false,
 );
 
-export const endpointSlices: ResourceRef<EndpointSlice> = ref(
-  "discovery.k8s.io",
-  "v1",
+export const endpointSlices = namespaced<EndpointSlice>(
+  "discovery.k8s.io/v1",
   "endpointslices",
   "EndpointSlice",
-  true,
 );
 
-export const deviceClasses: ResourceRef<DeviceClass> = ref(
-  "resource.k8s.io",
-  "v1beta1",
+export const deviceClasses = clusterWide<DeviceClass>(
+  "resource.k8s.io/v1beta1",
   "deviceclasses",
   "DeviceClass",
-  false,
 );
-export const resourceClaims: ResourceRef<ResourceClaim> = ref(
-  "resource.k8s.io",
-  "v1beta1",
+export const resourceClaims = namespaced<ResourceClaim>(
+  "resource.k8s.io/v1beta1",
   "resourceclaims",
   "ResourceClaim",
-  true,
 );
-export const resourceClaimTemplates: ResourceRef<ResourceClaimTemplate> = ref(
-  "resource.k8s.io",
-  "v1beta1",
+export const resourceClaimTemplates = namespaced<ResourceClaimTemplate>(
+  "resource.k8s.io/v1beta1",
   "resourceclaimtemplates",
   "ResourceClaimTemplate",
-  true,
 );
-export const resourceSlices: ResourceRef<ResourceSlice> = ref(
-  "resource.k8s.io",
-  "v1beta1",
+export const resourceSlices = clusterWide<ResourceSlice>(
+  "resource.k8s.io/v1beta1",
   "resourceslices",
   "ResourceSlice",
-  false,
 );
 
-export const flowSchemas: ResourceRef<FlowSchema> = ref(
-  "flowcontrol.apiserver.k8s.io",
-  "v1",
+export const flowSchemas = clusterWide<FlowSchema>(
+  "flowcontrol.apiserver.k8s.io/v1",
   "flowschemas",
   "FlowSchema",
-  false,
 );
-export const priorityLevelConfigurations: ResourceRef<PriorityLevelConfiguration> =
-  ref(
-    "flowcontrol.apiserver.k8s.io",
-    "v1",
+export const priorityLevelConfigurations =
+  clusterWide<PriorityLevelConfiguration>(
+    "flowcontrol.apiserver.k8s.io/v1",
     "prioritylevelconfigurations",
     "PriorityLevelConfiguration",
-    false,
   );

@@ -6,19 +6,11 @@ import { createHash } from "node:crypto";
 import type { Timer } from "../../api/clock.ts";
 import { isNotFound } from "../../api/errors.ts";
 import type { ClusterTrustBundle } from "../../api/types/certificates-v1alpha1.ts";
-import type { ResourceRef } from "../../client/client.ts";
+import { clusterTrustBundles } from "../../client/resources.ts";
 import type { Controller, ControllerContext } from "../context.ts";
 import type { Discovery } from "../discovery/resource-discovery.ts";
 import { Reconciler } from "../reconciler.ts";
 
-/** Alpha: served when its API is switched on. */
-const clusterTrustBundles: ResourceRef<ClusterTrustBundle> = {
-  group: "certificates.k8s.io",
-  version: "v1alpha1",
-  resource: "clustertrustbundles",
-  kind: "ClusterTrustBundle",
-  namespaced: false,
-};
 const controllerName =
   "kube-apiserver-serving-clustertrustbundle-publisher-controller";
 const signerName = "kubernetes.io/kube-apiserver-serving";

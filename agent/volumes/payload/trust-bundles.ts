@@ -5,16 +5,8 @@ import { isNotFound } from "../../../api/errors.ts";
 import { selectorFromObject } from "../../../api/selectors.ts";
 import type { ClusterTrustBundle } from "../../../api/types/certificates-v1alpha1.ts";
 import type { ClusterTrustBundleProjection } from "../../../api/types/core-v1.ts";
-import type { Client, ResourceRef } from "../../../client/client.ts";
-
-/** Alpha: served when its API is switched on. */
-export const clusterTrustBundles: ResourceRef<ClusterTrustBundle> = {
-  group: "certificates.k8s.io",
-  version: "v1alpha1",
-  resource: "clustertrustbundles",
-  kind: "ClusterTrustBundle",
-  namespaced: false,
-};
+import type { Client } from "../../../client/client.ts";
+import { clusterTrustBundles } from "../../../client/resources.ts";
 
 const certificate =
   /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;

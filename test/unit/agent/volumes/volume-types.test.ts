@@ -4,10 +4,8 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { errors } from "../../../../api/errors.ts";
 import type { Container, Pod } from "../../../../api/types/core-v1.ts";
-import {
-  clusterTrustBundles,
-  trustAnchors,
-} from "../../../../agent/volumes/payload/trust-bundles.ts";
+import { trustAnchors } from "../../../../agent/volumes/payload/trust-bundles.ts";
+import { clusterTrustBundles } from "../../../../client/resources.ts";
 import { mountRemote } from "../../../../agent/volumes/files/mounts.ts";
 import { emptyDirPlugin } from "../../../../agent/volumes/types/empty-dir.ts";
 import { nfsPlugin } from "../../../../agent/volumes/types/nfs.ts";
