@@ -1,6 +1,5 @@
 // Whose certificates the port of a part that runs alone believes: --client-ca-file and --requestheader-*, and for what they
-// leave out, with --authentication-kubeconfig, what the API server published. That is read once, at the start; the files
-// are followed.
+// leave out, with --authentication-kubeconfig, what the API server publishes, which is followed as the files are.
 import type { Logger } from "pino";
 import { ClientCertificateVerifier } from "../../../http-kit/authentication/client-certificate.ts";
 import type { FrontProxy } from "../../../http-kit/part-port.ts";
@@ -12,6 +11,7 @@ import {
 } from "../../../client/access/authentication-config.ts";
 import { systemClock } from "../../../api/clock.ts";
 import { isNotFound } from "../../../api/errors.ts";
+import type { ConfigMap } from "../../../api/types/core-v1.ts";
 import type { Client } from "../../../client/client.ts";
 import { configMaps } from "../../../client/resources.ts";
 import type { OptionValues } from "../../options/parse.ts";
@@ -22,6 +22,11 @@ interface ClientAuthentication {
   /** PEM. */
   readonly clientCa?: string;
   readonly frontProxy?: FrontProxy;
+  /**
+   * Calls back with what the API server publishes from now on, until the result is called; undefined where nothing of it
+   * is believed.
+   */
+  follow?(changed: (published: PublishedAuthentication) => void): () => void;
 }
 
 const lower = (names: readonly string[]): string[] =>
@@ -111,6 +116,27 @@ async function published(
   }
 }
 
+/** What can't be read is logged and changes nothing, nor does the ConfigMap's deletion. */
+function followPublished(
+  client: Client,
+  logger: Logger,
+  changed: (published: PublishedAuthentication) => void,
+): () => void {
+  const use = ({ data }: ConfigMap): void => {
+    try {
+      changed(readAuthentication(data ?? {}));
+    } catch (error) {
+      logger.error({ err: error }, "published authorities are not used");
+    }
+  };
+  return client
+    .informer(configMaps, {
+      namespace: "kube-system",
+      fieldSelector: `metadata.name=${authenticationConfigName}`,
+    })
+    .addHandler({ onAdd: use, onUpdate: (_old, object) => use(object) });
+}
+
 /** @param client of --authentication-kubeconfig */
 export async function clientAuthentication(
   values: OptionValues,
@@ -129,5 +155,8 @@ export async function clientAuthentication(
   return {
     ...(clientCa ? { clientCa } : {}),
     ...(header ? { frontProxy: frontProxyOf(header) } : {}),
+    ...(looksUp
+      ? { follow: (changed) => followPublished(client, logger, changed) }
+      : {}),
   };
 }

@@ -18,6 +18,7 @@ import {
 import { DependencyError } from "../../options/table.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import type { PartMetrics } from "../part-metrics.ts";
+import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import { FollowedCertificates } from "./followed-certificates.ts";
 import {
   partServing,
@@ -29,14 +30,17 @@ import { namedPairs, servingTlsOf } from "./serving-tls.ts";
 
 /**
  * What the files of the options say at the moment.
- * @param publishedCa whose clients are believed where no option says so
+ * @param published whose clients and front proxies are believed where no option says so
  */
 function portTls(
   values: OptionValues,
   source: ServingSource,
-  publishedCa: string | undefined,
+  published: PublishedAuthentication,
 ): PortTls {
-  const { clientCa = publishedCa, frontProxyCa } = givenAuthorities(values);
+  const {
+    clientCa = published.clientCa,
+    frontProxyCa = published.requestHeader?.authority,
+  } = givenAuthorities(values);
   const { certificate, key } = source.read();
   return {
     ...{ certificate, key, named: namedPairs(values) },
@@ -61,6 +65,7 @@ export async function openOwnPort(
   const port = values.number("secure-port");
   let health: PartPort | undefined;
   let followed: FollowedCertificates<PortTls> | undefined;
+  let unfollow: (() => void) | undefined;
   try {
     const filter = values.has("disabled-metrics")
       ? await metricsFilter(values)
@@ -70,7 +75,8 @@ export async function openOwnPort(
     const clients = await clientAuthentication(values, access.reviewer, logger);
     if (port > 0) {
       const source = partServing(values, part.name);
-      const read = (): PortTls => portTls(values, source, clients.clientCa);
+      let published: PublishedAuthentication = clients;
+      const read = (): PortTls => portTls(values, source, published);
       const opened = await startPartPort({
         address: values.text("bind-address"),
         port,
@@ -96,6 +102,10 @@ export async function openOwnPort(
         changed: (tls) => opened.updateTls(tls),
       });
       await followed.start();
+      unfollow = clients.follow?.((found) => {
+        published = found;
+        followed?.renew();
+      });
     }
   } catch (error) {
     await health?.stop();
@@ -104,6 +114,7 @@ export async function openOwnPort(
   }
   return {
     async stop() {
+      unfollow?.();
       followed?.stop();
       await health?.stop();
       await access.close();

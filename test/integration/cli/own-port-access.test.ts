@@ -12,10 +12,12 @@ import { schedulerOptions } from "../../../cli/options/scheduler.ts";
 import type { OptionTable } from "../../../cli/options/table.ts";
 import { connectClient } from "../../../cli/parts/connect.ts";
 import { configMaps, leases } from "../../../client/resources.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/free-port.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 import { openPort, type OpenPort, type PortProgram } from "./part-ports.ts";
 import {
+  askPort,
   useStopped,
   fileIn,
   authorityNamed,
@@ -183,6 +185,45 @@ describe("authorities that the API server publishes", () => {
       ).toBe(401);
     },
   );
+
+  test("what it publishes later takes the place of it", async () => {
+    const next = authorityNamed("next");
+    const api = await start(
+      "apiserver",
+      `--token-auth-file=${file('t,admin,1,"system:masters"\n')}`,
+      `--client-ca-file=${file(clients.certificate)}`,
+      `--requestheader-client-ca-file=${file(proxies.certificate)}`,
+    );
+    const port = await start(
+      "controller-manager",
+      `--authentication-kubeconfig=${kubeconfig(`https://127.0.0.1:${api.port}`)}`,
+    );
+    expect(await metrics(port, admin)).toBe(200);
+    const published = `/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication`;
+    const patch = async (data: object): Promise<void> => {
+      const { code } = await askPort(api.port, "PATCH", published, {
+        token: "t",
+        type: "application/merge-patch+json",
+        body: { data },
+      });
+      expect(code).toBe(200);
+    };
+    await patch({ "requestheader-allowed-names": "no list" });
+    await patch({
+      "client-ca-file": next.certificate,
+      "requestheader-client-ca-file": next.certificate,
+      "requestheader-allowed-names": "[]",
+    });
+    const other = certificateOf(next, "other", ["system:masters"]);
+    await eventually(async () => {
+      expect(await metrics(port, other)).toBe(200);
+      return true;
+    });
+    expect(await metrics(port, admin)).toBe(401);
+    const asJane = { "X-Remote-User": "jane" };
+    expect(await metrics(port, certificateOf(next, "p"), asJane)).toBe("jane");
+    expect(await metrics(port, proxy, asJane)).toBe(401);
+  });
 
   test.each(["controller-manager", "scheduler"] as const)(
     "orbit %s --authentication-skip-lookup does not ask",
