@@ -322,6 +322,7 @@ function wireSources(
     config: ground.settings,
     pods: workers,
     mirrors: reports.mirrors,
+    onServed: (uid, status) => reports.statuses.served(uid, status),
     takeOther: local
       ? (object) => checkedLocalObject(object, rules)
       : onOtherManifests

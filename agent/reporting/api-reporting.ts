@@ -46,6 +46,7 @@ export class ApiReporting {
         logger,
         owner: nodeOwner,
         onMirror: (uid) => statuses.resend(uid),
+        onServed: (uid, status) => statuses.served(uid, status),
       });
   }
 

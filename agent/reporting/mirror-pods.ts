@@ -25,6 +25,8 @@ interface MirrorPodsOptions {
   owner: () => OwnerReference | undefined;
   /** The static pod's mirror is there (again). */
   onMirror: (staticPodUid: string) => void;
+  /** The mirror that was there has this status. */
+  onServed: (staticPodUid: string, status: Pod["status"]) => void;
 }
 
 const retries = { baseMs: 1000, maxMs: 15_000 };
@@ -77,12 +79,12 @@ export class MirrorPods {
     const before = this.#options.known.get(name);
     this.#options.known.set(name, mirror);
     const own = this.#static.get(name);
-    if (
-      own &&
-      mirrors(mirror, own) &&
-      before?.metadata.uid !== mirror.metadata.uid
-    )
-      this.#options.onMirror(own.metadata.uid ?? "");
+    if (own && mirrors(mirror, own)) {
+      const { uid = "" } = own.metadata;
+      if (before?.metadata.uid === mirror.metadata.uid)
+        this.#options.onServed(uid, mirror.status);
+      else this.#options.onMirror(uid);
+    }
     this.#reconcile(name);
   }
 

@@ -1,6 +1,8 @@
 // Brings pod statuses to the API server: one write in flight a pod, the newest wins, failures are retried with back-off.
 // A status that did not change is not written. When a pod being deleted is torn down, its object is removed (grace 0).
-// A static pod's status goes to its mirror pod. Without an API server the statuses are only kept.
+// A static pod's status goes to its mirror pod. Without an API server the statuses are only kept. What others change of a
+// status that is the agent's to say is set back a while later, as at the reference: the controllers mark the pods of a
+// silent node as not ready, and only its agent takes that back.
 import { Backoff } from "../../api/queueing/backoff.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
@@ -11,7 +13,7 @@ import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
 import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import { isStaticPod } from "../pods/shape/labels.ts";
-import { statusPatch } from "./status-patch.ts";
+import { servedDrift, statusPatch } from "./status-patch.ts";
 
 interface Entry {
   pod: Pod;
@@ -27,6 +29,11 @@ interface Entry {
   /** Monotonic ms since when the API server does not have the newest status; undefined: it has. */
   changedMs: number | undefined;
   timer: Timer | undefined;
+  /** What the API server showed last, until it was compared and found to be what was sent. */
+  served: PodStatus | undefined;
+  look: Timer | undefined;
+  /** What was set back last and not shown since: an API server that keeps it otherwise is not asked again and again. */
+  setBack: string | undefined;
 }
 
 export interface StatusFollower {
@@ -46,6 +53,8 @@ interface StatusManagerOptions {
 }
 
 const retries = { baseMs: 200, maxMs: 10_000 };
+/** As often as the reference compares what it has with what the API server shows. */
+const setBackMs = 10_000;
 
 export class StatusManager {
   readonly #options: StatusManagerOptions;
@@ -98,7 +107,9 @@ export class StatusManager {
   }
 
   forget(uid: string): void {
-    this.#entries.get(uid)?.timer?.cancel();
+    const entry = this.#entries.get(uid);
+    entry?.timer?.cancel();
+    entry?.look?.cancel();
     this.#entries.delete(uid);
     this.#options.local?.forgetPod(uid);
   }
@@ -111,9 +122,49 @@ export class StatusManager {
     this.#kick(entry);
   }
 
+  /** The API server shows this status of the pod, or of its mirror. */
+  served(uid: string, served: PodStatus | undefined): void {
+    const entry = this.#entries.get(uid);
+    if (!entry || this.#stopped) return;
+    entry.served = served ?? {};
+    if (!entry.writing) this.#compareServed(entry);
+  }
+
+  /** A difference is looked at again a while later: what was served may be older than what was just written. */
+  #compareServed(entry: Entry): void {
+    const { served, sent } = entry;
+    if (!served || !sent) return;
+    if (servedDrift(served, sent) !== undefined) {
+      entry.look ??= this.#options.clock.after(setBackMs, () => {
+        entry.look = undefined;
+        this.#setBack(entry);
+      });
+      return;
+    }
+    entry.look?.cancel();
+    entry.look = undefined;
+    entry.served = undefined;
+    entry.setBack = undefined;
+  }
+
+  #setBack(entry: Entry): void {
+    const { served, sent, status } = entry;
+    // What is being written is compared when it was.
+    if (!served || !sent || !status || entry.writing) return;
+    entry.served = undefined;
+    const drift = servedDrift(served, status);
+    if (drift === undefined || drift === entry.setBack) return;
+    entry.setBack = drift;
+    entry.sent = { ...served };
+    this.#kick(entry);
+  }
+
   stop(): void {
     this.#stopped = true;
-    for (const { timer } of this.#entries.values()) timer?.cancel();
+    for (const { timer, look } of this.#entries.values()) {
+      timer?.cancel();
+      look?.cancel();
+    }
   }
 
   #entry(pod: Pod): Entry {
@@ -131,6 +182,9 @@ export class StatusManager {
         retries: new Backoff(retries),
         changedMs: undefined,
         timer: undefined,
+        served: undefined,
+        look: undefined,
+        setBack: undefined,
       };
       this.#entries.set(uid, entry);
     }
@@ -168,7 +222,10 @@ export class StatusManager {
 
   #wrote(entry: Entry): void {
     entry.writing = false;
-    if (!entry.again) return;
+    if (!entry.again) {
+      this.#compareServed(entry);
+      return;
+    }
     entry.again = false;
     this.#kick(entry);
   }

@@ -61,3 +61,42 @@ function changedConditions(
       message: condition.message ?? null,
     }));
 }
+
+/** Of a status, what clients other than the agent write. */
+const othersFields = new Set([
+  "nominatedNodeName",
+  "resourceClaimStatuses",
+  "resize",
+]);
+
+/**
+ * What the agent would have to write so that `served` says what `own` says; undefined: it says that. The order of fields and
+ * what is empty do not count: an API server may keep both otherwise.
+ */
+export function servedDrift(
+  served: PodStatus,
+  own: PodStatus,
+): string | undefined {
+  const patch = statusPatch(comparable(served), comparable(own));
+  return patch && JSON.stringify(patch);
+}
+
+function comparable(status: PodStatus): PodStatus {
+  const fields = Object.entries(status).filter(
+    ([name]) => !othersFields.has(name),
+  );
+  return (ordered(Object.fromEntries(fields)) ?? {}) as PodStatus;
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => ordered(item) ?? {});
+    return items.length > 0 ? items : undefined;
+  }
+  if (typeof value !== "object" || value === null) return value || undefined;
+  const fields = Object.entries(value)
+    .map(([name, field]) => [name, ordered(field)] as const)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return fields.length > 0 ? Object.fromEntries(fields) : undefined;
+}

@@ -53,6 +53,8 @@ interface PodSourcesOptions {
   client: Client | undefined;
   pods: SourcedPods;
   mirrors: Mirrors | undefined;
+  /** Hears what the API server says of a pod, after `pods`. */
+  onServed?: (uid: string, status: Pod["status"]) => void;
   /** Objects of other kinds in the directory: the complete set after each change. */
   onOthers: (byFile: OthersByFile) => void;
   /** What becomes of an object of another kind in the directory. @throws FieldProblems */
@@ -84,7 +86,10 @@ export class PodSources {
       new ApiSource({
         client,
         nodeName,
-        onPod: (pod) => pods.set(pod),
+        onPod: (pod) => {
+          pods.set(pod);
+          options.onServed?.(pod.metadata.uid ?? "", pod.status);
+        },
         onPodGone: (last) => pods.remove(last.metadata.uid ?? "", last),
         onMirror: (mirror) => mirrors?.onMirror(mirror),
         onMirrorGone: (mirror) => mirrors?.onMirrorDeleted(mirror),

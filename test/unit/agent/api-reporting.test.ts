@@ -14,6 +14,7 @@ import { FakeClock, settle } from "../../support/fake-clock.ts";
 
 function reportsOf() {
   const calls: string[] = [];
+  const bodies: Pod[] = [];
   const clock = new FakeClock();
   const node: { owner: OwnerReference | undefined } = { owner: undefined };
   let made = 0;
@@ -28,6 +29,7 @@ function reportsOf() {
       },
       patch(name: string, _namespace: string, patch: { body: Pod }) {
         const { uid } = patch.body.metadata;
+        bodies.push(patch.body);
         calls.push(`status ${name} ${uid} ${patch.body.status?.phase}`);
         return Promise.resolve({});
       },
@@ -43,7 +45,7 @@ function reportsOf() {
     clock,
     logger: pino({ level: "silent" }),
   });
-  return { reports, mirrors: reports.mirrors!, calls, clock, node };
+  return { reports, mirrors: reports.mirrors!, calls, bodies, clock, node };
 }
 
 const owner: OwnerReference = {
@@ -104,6 +106,97 @@ test("a mirror that is deleted comes back with the status", async () => {
   mirrors.onMirrorDeleted(mirrorOf("h", "m1"));
   await settle();
   expect(calls).toEqual(["create p-n", "status p-n m2 Running"]);
+});
+
+const apiPod: Pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "api", namespace: "ns", uid: "u" },
+  spec: { containers: [] },
+};
+const readyAs = (status: string, reason?: string): PodStatus => ({
+  phase: "Running",
+  conditions: [
+    {
+      type: "Ready",
+      status,
+      lastTransitionTime: `2026-01-01T00:00:0${status.length}Z`,
+      ...(reason ? { reason } : {}),
+    },
+  ],
+});
+
+/** @returns what was written from now on, after that long */
+async function writtenAfter(
+  { reports, bodies, clock }: ReturnType<typeof reportsOf>,
+  served: PodStatus,
+  ms: number,
+): Promise<unknown[]> {
+  bodies.length = 0;
+  reports.statuses.served("u", served);
+  await settle();
+  clock.advance(ms);
+  await settle();
+  return bodies.map(({ status }) => status);
+}
+
+test("what others change of the agent's own is set back after ten seconds, once", async () => {
+  const on = reportsOf();
+  on.reports.statuses.set(apiPod, readyAs("True"));
+  await settle();
+  const marked = readyAs("False", "NodeNotReady");
+  expect(await writtenAfter(on, marked, 9_999)).toEqual([]);
+  expect(await writtenAfter(on, marked, 1)).toMatchObject([
+    { conditions: [{ type: "Ready", status: "True", reason: null }] },
+  ]);
+  // An API server that keeps it is left alone, until it showed what was sent.
+  expect(await writtenAfter(on, marked, 60_000)).toEqual([]);
+  expect(await writtenAfter(on, readyAs("True"), 60_000)).toEqual([]);
+  expect(on.clock.pending).toBe(0);
+  expect(await writtenAfter(on, marked, 60_000)).toHaveLength(1);
+});
+
+test("what others may write, and the order of fields, are no difference", async () => {
+  const on = reportsOf();
+  const own = { ...readyAs("True"), hostIP: "192.0.2.1" };
+  on.reports.statuses.set(apiPod, own);
+  await settle();
+  const { phase, conditions } = own;
+  const [ready] = conditions!;
+  const served: PodStatus = {
+    hostIP: "192.0.2.1",
+    nominatedNodeName: "other",
+    conditions: [
+      { type: "theirs", status: "True" },
+      { reason: "", ...ready!, lastProbeTime: null } as never,
+    ],
+    phase: phase!,
+  };
+  expect(await writtenAfter(on, served, 60_000)).toEqual([]);
+  expect(on.clock.pending).toBe(0);
+});
+
+test("a status that is served late takes nothing back", async () => {
+  const on = reportsOf();
+  on.reports.statuses.set(apiPod, readyAs("True"));
+  await settle();
+  on.reports.statuses.served("u", {});
+  on.reports.statuses.served("u", readyAs("True"));
+  expect(on.clock.pending).toBe(0);
+});
+
+test("a mirror's status is set back", async () => {
+  const { reports, mirrors, bodies, clock, node } = reportsOf();
+  node.owner = owner;
+  mirrors.setStatic([staticPod()], true);
+  mirrors.ready();
+  reports.statuses.set(staticPod(), running);
+  await settle();
+  bodies.length = 0;
+  mirrors.onMirror({ ...mirrorOf("h", "m1"), status: { phase: "Failed" } });
+  clock.advance(10_000);
+  await settle();
+  expect(bodies).toMatchObject([{ status: { phase: "Running" } }]);
 });
 
 test("a pod that is over while its status is written is deleted once", async () => {

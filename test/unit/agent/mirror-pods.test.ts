@@ -35,6 +35,7 @@ async function started() {
     logger,
     owner: () => ({ apiVersion: "v1", kind: "Node", name: "n", uid: "u" }),
     onMirror: () => undefined,
+    onServed: () => undefined,
   });
   const ending = new Set<string>();
   mirrors.keepWhile((name) => ending.has(name));
