@@ -68,7 +68,9 @@ export class MirrorPods {
     const names = new Set(all.map(podFullName));
     const gone = [...this.#static.keys()].filter((name) => !names.has(name));
     for (const name of gone) this.#static.delete(name);
-    for (const pod of all) this.#static.set(podFullName(pod), pod);
+    // Of two sources' pods of one name the first runs.
+    for (const pod of [...all].reverse())
+      this.#static.set(podFullName(pod), pod);
     if (completed) this.reconcile();
     else for (const name of [...names, ...gone]) this.#reconcile(name);
   }

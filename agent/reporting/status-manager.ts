@@ -8,7 +8,11 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { isConflict, isNotFound } from "../../api/errors.ts";
 import { isPodTerminal } from "../../api/objects/pod-state.ts";
-import type { Pod, PodStatus } from "../../api/types/core-v1.ts";
+import type {
+  ContainerStatus,
+  Pod,
+  PodStatus,
+} from "../../api/types/core-v1.ts";
 import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
 import type { PodMetrics } from "../metrics/pod-metrics.ts";
@@ -302,5 +306,19 @@ export function earlierRun(
 ): PodStatus | undefined {
   if (!status || !isPodTerminal({ status })) return status;
   const { reason: _reason, message: _message, ...rest } = status;
-  return { ...rest, phase: "Pending" };
+  const again = { ...rest, phase: "Pending" };
+  for (const kind of [
+    "initContainerStatuses",
+    "containerStatuses",
+    "ephemeralContainerStatuses",
+  ] as const)
+    if (again[kind]) again[kind] = again[kind].map(runAgain);
+  return again;
+}
+
+/** Neither how it ended nor how it ended before: a pod that is never restarted would be over as soon as it runs again. */
+function runAgain(status: ContainerStatus): ContainerStatus {
+  if (!status.state?.terminated) return status;
+  const restartCount = status.restartCount + 1;
+  return { ...status, restartCount, state: {}, lastState: {} };
 }

@@ -283,8 +283,8 @@ function knownRestarts(
     ...(last?.initContainerStatuses ?? []),
     ...(last?.containerStatuses ?? []),
   ].find((candidate) => candidate.name === name);
-  // It had run before: this is one more.
-  return known?.containerID ? known.restartCount + 1 : 0;
+  // It had run before: this is one more. Without a container the status counts the start that is to come.
+  return (known?.restartCount ?? 0) + (known?.containerID ? 1 : 0);
 }
 
 function failed(

@@ -186,7 +186,11 @@ export class PodWorker {
 
   /** Ends the pod; its object stays. Again with less grace: hurries. */
   end(request: EndRequest): void {
-    const grace = request.graceSeconds ?? graceSeconds(this.#pod);
+    const { deletionGracePeriodSeconds: deletion } = this.#pod.metadata;
+    // What the specification says counts only where nothing else was said yet.
+    const isFirst = this.phase === "syncing" || deletion !== undefined;
+    const grace =
+      request.graceSeconds ?? (isFirst ? graceSeconds(this.#pod) : Infinity);
     const wanted = { ...request, graceSeconds: grace };
     this.#state = states.ended(this.#state, wanted);
     this.#ending.shorten(grace);
@@ -196,8 +200,8 @@ export class PodWorker {
 
   /** The sources no longer have it. */
   remove(): void {
-    this.#state = states.removed(this.#state);
     this.end({});
+    this.#state = states.removed(this.#state);
   }
 
   wake(): void {
@@ -286,8 +290,8 @@ export class PodWorker {
       this.#report.refused(this.#pod, end.failure);
       this.#context.metrics?.rejected(end.failure.reason);
       this.#state = states.tornDown(this.#state, false);
-      this.#report.finish(this.#pod);
-      return;
+      this.#peers.onRoom();
+      return this.#report.finish(this.#pod);
     }
     const last =
       left ??

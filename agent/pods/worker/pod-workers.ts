@@ -90,12 +90,15 @@ export class PodWorkers {
   #add(pod: Pod, isWhole = true): PodWorker {
     const worker = new PodWorker(this.#context, pod, {
       isWhole,
-      mayStart: () => !isStaticPod(pod) || !this.#sameNameEnds(worker),
+      mayStart: () => !isStaticPod(pod) || this.#isNext(worker),
       livePods: () => this.#given(this.live()),
       wantedPods: () => this.#counted(),
       inTurn: (work) => this.#turns.run(work),
       preempt: (victim) => this.#preempt(victim),
-      onRoom: () => this.wakeForRoom(),
+      onRoom: () => {
+        this.wakeForRoom();
+        this.#wakeNamed(podFullName(pod));
+      },
       onGone: () => this.#gone(pod, worker),
     });
     this.#workers.set(pod.metadata.uid ?? "", worker);
@@ -153,7 +156,7 @@ export class PodWorkers {
       this.#context.metrics?.restarted(again);
       this.set(again);
     }
-    for (const other of this.#named.get(name) ?? []) other.wake();
+    this.#wakeNamed(name);
     for (const listener of this.#onGone) listener(pod);
   }
 
@@ -201,9 +204,22 @@ export class PodWorkers {
     );
   }
 
-  #sameNameEnds(worker: PodWorker): boolean {
-    const named = this.#named.get(podFullName(worker.pod)) ?? [];
-    return [...named].some((other) => other !== worker && other.removed);
+  /** Of static pods of one name the one that came first runs, and the next one when that is over, as at the reference. */
+  #isNext(worker: PodWorker): boolean {
+    const named = [...(this.#named.get(podFullName(worker.pod)) ?? [])];
+    const place = named.indexOf(worker);
+    return named.every(
+      (other, index) =>
+        index === place ||
+        (!other.removed &&
+          (index > place ||
+            !isStaticPod(other.pod) ||
+            other.phase === "terminated")),
+    );
+  }
+
+  #wakeNamed(name: string): void {
+    for (const worker of this.#named.get(name) ?? []) worker.wake();
   }
 
   /** The sources no longer have it; `last` is the version they had last, with the grace of its deletion. */

@@ -505,6 +505,52 @@ test("a static pod waits for the end of the one whose place it takes", async () 
   });
 });
 
+test("of two static pods of one name the second waits until the first is over", async () => {
+  const on = await stage();
+  const named = (uid: string): Pod => {
+    const made = pod({ restartPolicy: "Never" }, uid);
+    made.metadata.annotations = { [configSourceAnnotation]: "file" };
+    return made;
+  };
+  on.workers.set(named("first"));
+  on.workers.set(named("second"));
+  await on.until("the first runs", () => on.running().length === 1);
+  expect(on.node.runsOf("second/app").started).toBe(0);
+  on.node.exit(on.node.running()[0]!.id, 0);
+  await on.until("the second runs", () => on.running().length === 1);
+  expect(on.node.runsOf("first/app").started).toBe(1);
+  expect(on.node.runsOf("second/app").started).toBe(1);
+});
+
+test("a static pod that is never restarted runs on when it is wanted again", async () => {
+  const on = await stage();
+  const made = (): Pod => {
+    const subject = pod({ restartPolicy: "Never" });
+    subject.metadata.annotations = { [configSourceAnnotation]: "file" };
+    return subject;
+  };
+  on.workers.set(made());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.remove("u");
+  on.workers.set(made());
+  await on.until("it is reported", () => {
+    const { phase, containerStatuses } = on.statuses.get("u") ?? {};
+    return phase === "Running" && containerStatuses?.[0]?.restartCount === 1;
+  });
+  expect(on.running()).toEqual(["app"]);
+  expect(on.node.graces).toHaveLength(1);
+});
+
+test("a pod that ends keeps its grace when its object goes", async () => {
+  const on = await stage();
+  on.workers.set(pod({ terminationGracePeriodSeconds: 2 }));
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.end("u", { graceSeconds: 20 });
+  on.workers.remove("u");
+  await on.until("it has ended", () => on.running().length === 0);
+  expect(on.node.graces).toEqual([20]);
+});
+
 test("pods of before open() wait, and those removed meanwhile never start", async () => {
   const on = await stage();
   const closed = new PodWorkers({} as never);
