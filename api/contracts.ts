@@ -164,6 +164,8 @@ export type CgroupAmount =
   | "memoryUsageBytes"
   | "memoryMaxUsageBytes"
   | "memoryWorkingSetBytes"
+  | "memoryActiveFileBytes"
+  | "memoryInactiveFileBytes"
   | "memoryRssBytes"
   | "memoryCacheBytes"
   | "memorySwapBytes"
@@ -225,6 +227,8 @@ export interface VolumeStats {
 }
 
 export interface MachineFigures {
+  readonly kernelVersion: string;
+  readonly osVersion: string;
   readonly bootId: string;
   readonly machineId: string;
   readonly systemUuid: string;

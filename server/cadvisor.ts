@@ -7,7 +7,9 @@ import type {
   InterfaceFigures,
   MachineFigures,
 } from "../api/contracts.ts";
-import { Family, type Labels, type MetricType } from "../api/metrics/family.ts";
+import type { Family, Labels, MetricType } from "../api/metrics/family.ts";
+import { addMachine, addScrape } from "./cadvisor-machine.ts";
+import { Families } from "./metric-families.ts";
 
 interface AmountFamily {
   readonly name: string;
@@ -86,6 +88,16 @@ const amounts: readonly AmountFamily[] = [
     "memoryWorkingSetBytes",
     "The working set of memory.",
   ),
+  gauge(
+    "memory_total_active_file_bytes",
+    "memoryActiveFileBytes",
+    "Pages of files that were used of late.",
+  ),
+  gauge(
+    "memory_total_inactive_file_bytes",
+    "memoryInactiveFileBytes",
+    "Pages of files that were not, which the working set leaves out.",
+  ),
   gauge("memory_rss", "memoryRssBytes", "Resident memory that is no file's."),
   gauge("memory_cache", "memoryCacheBytes", "Memory of the page cache."),
   gauge("memory_swap", "memorySwapBytes", "Swap in use."),
@@ -150,33 +162,6 @@ const amounts: readonly AmountFamily[] = [
   ),
 ];
 
-/** Families by their names, made when their first sample comes. */
-class Families {
-  readonly #families = new Map<string, Family>();
-
-  add(
-    { name, type, help }: Pick<AmountFamily, "name" | "type" | "help">,
-    labels: Labels,
-    value: number | undefined,
-    epochMs?: number,
-  ): void {
-    if (value === undefined || Number.isNaN(value)) return;
-    let family = this.#families.get(name);
-    if (!family)
-      this.#families.set(name, (family = new Family(name, type, help)));
-    family.addSample({
-      suffix: "",
-      labels,
-      value,
-      ...(epochMs === undefined ? {} : { epochMs }),
-    });
-  }
-
-  list(): Family[] {
-    return [...this.#families.values()];
-  }
-}
-
 export function cadvisorMetrics(
   all: readonly ContainerFigures[],
   machine: MachineFigures,
@@ -219,6 +204,7 @@ export function cadvisorMetrics(
     );
   }
   addMachine(families, machine);
+  addScrape(families, machine);
   return families.list();
 }
 
@@ -244,6 +230,7 @@ function addLoad(
       epochMs,
     );
   add("cpu_load_average_10s", "The load of the last 10 s: not measured.", {});
+  add("cpu_load_d_average_10s", "That of what waits: not measured.", {});
   for (const state of taskStates)
     add("tasks_state", "Tasks by state: not measured.", { state });
 }
@@ -365,27 +352,4 @@ function addInterface(
         device[`${way}${of}`],
         epochMs,
       );
-}
-
-/** Persistent memory is not looked for: cAdvisor says 0 where it does not find any, or was built without it. */
-function addMachine(families: Families, machine: MachineFigures): void {
-  const labels = {
-    boot_id: machine.bootId,
-    machine_id: machine.machineId,
-    system_uuid: machine.systemUuid,
-  };
-  const add = (name: string, help: string, value: number, more = {}): void =>
-    families.add(
-      { name: `machine_${name}`, type: "gauge", help },
-      { ...labels, ...more },
-      value,
-    );
-  add("cpu_cores", "Logical processors.", machine.cores);
-  add("cpu_physical_cores", "Physical cores.", machine.physicalCores);
-  add("cpu_sockets", "Sockets.", machine.sockets);
-  add("memory_bytes", "Memory installed.", machine.memoryBytes);
-  add("swap_bytes", "Swap there is.", machine.swapBytes);
-  for (const mode of ["memory_mode", "app_direct_mode"])
-    add("nvm_capacity", "Persistent memory by its mode.", 0, { mode });
-  add("nvm_avg_power_budget_watts", "Power of persistent memory.", 0);
 }

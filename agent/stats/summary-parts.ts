@@ -10,8 +10,6 @@ import { fileSystemUsage } from "../volumes/volume-statistics.ts";
 
 /** The interface whose figures are those of the whole, as at the reference. */
 const defaultInterface = "eth0";
-/** Ends of pods' networks and bridges of other programs, which the reference does not count to the node's. */
-const notOfNode = /^(?:lo$|veth|docker|nerdctl)/;
 
 export interface FsStats extends Omit<VolumeUsage, "abnormal"> {
   readonly time: string;
@@ -66,22 +64,20 @@ export function cgroupSwap(
   };
 }
 
-/** @param ofNode the machine's own */
 export function network(
   interfaces: ContainerFigures["interfaces"],
   time: string,
-  ofNode = false,
 ): object | undefined {
   if (!interfaces) return undefined;
-  const shown = interfaces
-    .filter(({ name }) => !ofNode || !notOfNode.test(name))
-    .map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
+  const shown = interfaces.map(
+    ({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
       name,
       rxBytes,
       rxErrors,
       txBytes,
       txErrors,
-    }));
+    }),
+  );
   const whole = shown.find(({ name }) => name === defaultInterface);
   return { time, ...(whole ?? { name: "" }), interfaces: shown };
 }

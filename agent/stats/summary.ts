@@ -318,7 +318,7 @@ export class StatsSummary {
       swap: nodeSwap(swap, at),
     };
     if (onlyCpuAndMemory) return node;
-    const ofNetwork = network(figures.get("/")?.[0]?.interfaces, at, true);
+    const ofNetwork = network(figures.get("/")?.[0]?.interfaces, at);
     return {
       ...node,
       ...(ofNetwork ? { network: ofNetwork } : {}),

@@ -81,6 +81,8 @@ async function readVersion1(
     memoryMaxUsageBytes: await of("memory", "max_usage_in_bytes"),
     memoryWorkingSetBytes: workingSet(usageBytes, memory, "total_inactive_file")
       .workingSetBytes,
+    memoryActiveFileBytes: stat!.get("total_active_file"),
+    memoryInactiveFileBytes: stat!.get("total_inactive_file"),
     memoryRssBytes: stat!.get("total_rss"),
     memoryCacheBytes: stat!.get("total_cache"),
     memorySwapBytes: stat!.get("total_swap"),
@@ -94,7 +96,7 @@ async function readVersion1(
     oomKills: fields(oom).get("oom_kill"),
     threads: await of("pids", "current"),
     threadsMax: most(await read("pids", "pids.max")),
-    processes: (await read("memory", "cgroup.procs")).match(/^\d+$/gm)?.length,
+    processes: countProcesses(await read("memory", "cgroup.procs")),
     specCpuShares: await of("cpu", "shares"),
     specCpuPeriod: await of("cpu", "cfs_period_us"),
     specCpuQuota: quota !== undefined && quota > 0 ? quota : undefined,
@@ -121,7 +123,8 @@ async function readVersion2(
   ]);
   const of = async (file: string) => amount(await read(file));
   const [cpu, stat, counts] = [cpuText, memory, events].map(fields);
-  const usageBytes = (await of("memory.current")) ?? rootUsage(stat!);
+  const current = await of("memory.current");
+  const usageBytes = current ?? rootUsage(stat!);
   const hasLimits = (await read("memory.max")) !== "";
   const [quota = "max", period = ""] = cpuMax.trim().split(" ");
   const weight = await of("cpu.weight");
@@ -136,9 +139,14 @@ async function readVersion2(
     memoryMaxUsageBytes: await of("memory.peak"),
     memoryWorkingSetBytes: workingSet(usageBytes, memory, "inactive_file")
       .workingSetBytes,
+    memoryActiveFileBytes: stat!.get("active_file"),
+    memoryInactiveFileBytes: stat!.get("inactive_file"),
     memoryRssBytes: stat!.get("anon"),
     memoryCacheBytes: stat!.get("file"),
-    memorySwapBytes: await of("memory.swap.current"),
+    // A kernel without swap has no file for it.
+    memorySwapBytes:
+      (await of("memory.swap.current")) ??
+      (current === undefined ? undefined : 0),
     memoryMappedFileBytes: stat!.get("file_mapped"),
     memoryKernelBytes: stat!.get("kernel"),
     memoryFailures: counts!.get("max"),
@@ -149,7 +157,7 @@ async function readVersion2(
     oomKills: counts!.get("oom_kill"),
     threads: await of("pids.current"),
     threadsMax: most(await read("pids.max")),
-    processes: procs.match(/^\d+$/gm)?.length,
+    processes: countProcesses(procs),
     // The other way round than runtimes turn shares into weights, which are coarser.
     specCpuShares: weight && 2 + Math.floor(((weight - 1) * 262_142) / 9999),
     specCpuPeriod: amount(period),
@@ -215,6 +223,8 @@ async function disksOfVersion2(io: string): Promise<DiskFigures[]> {
         return [name, Number(count)] as const;
       }),
     );
+    // Of a device that it has not counted the kernel may write the numbers alone.
+    if (!counts.has("rbytes")) continue;
     const of = (name: string): number => counts.get(name) ?? 0;
     devices.set(device!, {
       readBytes: of("rbytes"),
@@ -256,6 +266,10 @@ const text = (file: string): Promise<string> =>
 /** Undefined for "max" and for what is not there. */
 const amount = (content: string): number | undefined =>
   /^-?\d+$/.test(content.trim()) ? Number(content) : undefined;
+
+/** None in a cgroup whose processes are all in those below it, as a pod's. */
+const countProcesses = (procs: string): number =>
+  procs.match(/^\d+$/gm)?.length ?? 0;
 
 /** 0: none, as cAdvisor says it. */
 const most = (content: string): number | undefined =>

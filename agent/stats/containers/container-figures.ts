@@ -14,7 +14,13 @@ import {
   cgroupProcesses,
   readCgroupFigures,
 } from "./cgroup-figures.ts";
-import { deviceCounts, deviceOf, interfacesOf } from "./devices.ts";
+import {
+  deviceCounts,
+  deviceOf,
+  interfacesOf,
+  machineInterfaces,
+} from "./devices.ts";
+import { usedSwapBytes } from "./machine-figures.ts";
 import { processFigures } from "./process-figures.ts";
 
 interface ContainerFiguresOptions {
@@ -50,13 +56,15 @@ async function rootFigures(
   options: ContainerFiguresOptions,
 ): Promise<ContainerFigures> {
   const { mount, rootDirectory, clock } = options;
-  const [figures, interfaces, device, space, diskstats] = await Promise.all([
-    readCgroupFigures(mount, "/"),
-    interfacesOf("self"),
-    deviceOf(rootDirectory),
-    statfs(rootDirectory).catch(() => undefined),
-    readFile("/proc/diskstats", "utf8").catch(() => ""),
-  ]);
+  const [figures, interfaces, device, space, diskstats, meminfo] =
+    await Promise.all([
+      readCgroupFigures(mount, "/"),
+      interfacesOf("self"),
+      deviceOf(rootDirectory),
+      statfs(rootDirectory).catch(() => undefined),
+      readFile("/proc/diskstats", "utf8").catch(() => ""),
+      readFile("/proc/meminfo", "utf8").catch(() => ""),
+    ]);
   const counts = deviceCounts(device, diskstats);
   return {
     ...pod,
@@ -65,8 +73,10 @@ async function rootFigures(
     pod: "",
     epochMs: clock.now(),
     startedAtMs: clock.now() - uptime() * 1000,
+    // Version 2's root has no file of its own for it.
+    memorySwapBytes: usedSwapBytes(meminfo),
     ...figures,
-    ...(interfaces ? { interfaces } : {}),
+    ...(interfaces ? { interfaces: machineInterfaces(interfaces) } : {}),
     ...(space
       ? {
           filesystems: [

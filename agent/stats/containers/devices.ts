@@ -58,6 +58,16 @@ export async function interfacesOf(
   return content === undefined ? undefined : parseInterfaces(content);
 }
 
+/** Ends of pods' networks and bridges of other programs, which the reference does not count to the machine's. */
+const notOfMachine = /^(?:veth|docker|nerdctl)/i;
+
+/** Without those that belong to containers. */
+export function machineInterfaces(
+  all: readonly InterfaceFigures[],
+): InterfaceFigures[] {
+  return all.filter(({ name }) => !notOfMachine.test(name));
+}
+
 /** The table of /proc/PID/net/dev. */
 export function parseInterfaces(content: string): InterfaceFigures[] {
   return [...content.matchAll(/^ *([^:\s]+): *(.*)$/gm)]

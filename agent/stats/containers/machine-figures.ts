@@ -1,19 +1,23 @@
 // The machine itself for /metrics/cadvisor, read at each scrape: CPUs and swap may change.
-import { availableParallelism, cpus, totalmem } from "node:os";
+import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { readFile } from "node:fs/promises";
 import type { MachineFigures } from "../../../api/contracts.ts";
 
 export async function machineFigures(): Promise<MachineFigures> {
   const read = async (file: string): Promise<string> =>
     (await readFile(file, "utf8").catch(() => "")).trim();
-  const [bootId, machineId, systemUuid, cpuinfo, meminfo] = await Promise.all([
-    read("/proc/sys/kernel/random/boot_id"),
-    read("/etc/machine-id"),
-    read("/sys/class/dmi/id/product_uuid"),
-    read("/proc/cpuinfo"),
-    read("/proc/meminfo"),
-  ]);
+  const [bootId, machineId, systemUuid, cpuinfo, meminfo, system] =
+    await Promise.all([
+      read("/proc/sys/kernel/random/boot_id"),
+      read("/etc/machine-id"),
+      read("/sys/class/dmi/id/product_uuid"),
+      read("/proc/cpuinfo"),
+      read("/proc/meminfo"),
+      read("/etc/os-release"),
+    ]);
   return {
+    kernelVersion: release(),
+    osVersion: /^PRETTY_NAME="?(.*?)"?$/m.exec(system)?.[1] ?? "Linux",
     bootId,
     machineId,
     systemUuid,
@@ -45,5 +49,13 @@ export function countProcessors(
 }
 
 export function swapBytes(meminfo: string): number {
-  return Number(/^SwapTotal:\s+(\d+) kB/m.exec(meminfo)?.[1] ?? 0) * 1024;
+  return bytesOf(meminfo, /^SwapTotal:\s+(\d+) kB/m);
+}
+
+export function usedSwapBytes(meminfo: string): number {
+  return swapBytes(meminfo) - bytesOf(meminfo, /^SwapFree:\s+(\d+) kB/m);
+}
+
+function bytesOf(meminfo: string, line: RegExp): number {
+  return Number(line.exec(meminfo)?.[1] ?? 0) * 1024;
 }

@@ -352,6 +352,8 @@ describe("paths", () => {
       `container_ulimits_soft{${labels},ulimit="max_open_files"} 1024 T`,
       `container_network_receive_bytes_total{${labels.replace(",name", ',interface="eth0",name')}} 5 T`,
       `container_network_transmit_packets_dropped_total{${labels.replace(",name", ',interface="eth0",name')}} 2 T`,
+      'cadvisor_version_info{cadvisorRevision="",cadvisorVersion="",dockerVersion="",kernelVersion="6.1.0",osVersion="Debian"} 1',
+      "container_scrape_error 0",
       'machine_cpu_cores{boot_id="b",machine_id="m",system_uuid="u"} 2',
       'machine_swap_bytes{boot_id="b",machine_id="m",system_uuid="u"} 3000',
       'machine_nvm_capacity{boot_id="b",machine_id="m",mode="memory_mode",system_uuid="u"} 0',

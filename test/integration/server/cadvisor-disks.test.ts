@@ -3,6 +3,8 @@ import { metricsText } from "../../../api/metrics/family.ts";
 import { cadvisorMetrics } from "../../../server/cadvisor.ts";
 
 const machine = {
+  kernelVersion: "6.1.0",
+  osVersion: "Debian",
   bootId: "b",
   machineId: "m",
   systemUuid: "u",

@@ -226,6 +226,8 @@ export function createScriptedView(): ScriptedView {
       ]),
     machineFigures: () =>
       Promise.resolve({
+        kernelVersion: "6.1.0",
+        osVersion: "Debian",
         bootId: "b",
         machineId: "m",
         systemUuid: "u",

@@ -8,6 +8,7 @@ import {
   deviceCounts,
   deviceOf,
   interfacesOf,
+  machineInterfaces,
   parseInterfaces,
 } from "../../../../agent/stats/containers/devices.ts";
 import type { ContainerFigures } from "../../../../api/contracts.ts";
@@ -65,6 +66,7 @@ test("a cgroup of version 1", async () => {
     cfsThrottledSeconds: 1.5,
     memoryUsageBytes: 1000,
     memoryWorkingSetBytes: 900,
+    memoryInactiveFileBytes: 100,
     memoryRssBytes: 200,
     memoryCacheBytes: 300,
     pageFaults: 7,
@@ -145,10 +147,10 @@ test("a cgroup of version 2", async () => {
     "b/memory.low": "7\n",
     "b/memory.swap.max": "max\n",
     "b/memory.stat":
-      "anon 200\nfile 300\ninactive_file 100\npgfault 7\npgmajfault 1\n",
+      "anon 200\nfile 300\ninactive_file 100\nactive_file 50\npgfault 7\npgmajfault 1\n",
     "b/memory.events": "low 0\nhigh 0\nmax 5\noom 1\noom_kill 3\n",
     "b/io.stat":
-      "999:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n",
+      "998:0 \n999:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n",
     "b/cgroup.procs": "",
   });
   expect(await readCgroupFigures(mount, "/b")).toEqual({
@@ -160,8 +162,13 @@ test("a cgroup of version 2", async () => {
     cfsThrottledSeconds: 1.5,
     memoryUsageBytes: 1000,
     memoryWorkingSetBytes: 900,
+    memoryActiveFileBytes: 50,
+    memoryInactiveFileBytes: 100,
     memoryRssBytes: 200,
     memoryCacheBytes: 300,
+    // No file of swap, and no process of its own.
+    memorySwapBytes: 0,
+    processes: 0,
     memoryFailures: 5,
     pageFaults: 7,
     majorPageFaults: 1,
@@ -196,9 +203,9 @@ test("the root of version 2 has no limits, and uses what processes and files tak
     memoryUsageBytes: 500,
     memoryWorkingSetBytes: 400,
   });
-  expect(await readCgroupFigures(mount, "/")).not.toHaveProperty(
-    "specMemoryBytes",
-  );
+  const root = await readCgroupFigures(mount, "/");
+  for (const absent of ["specMemoryBytes", "memorySwapBytes"])
+    expect(root).not.toHaveProperty(absent);
 });
 
 test("no cgroup, and files without sense", async () => {
@@ -211,6 +218,7 @@ test("no cgroup, and files without sense", async () => {
   });
   expect(await readCgroupFigures(mount, "/c")).toEqual({
     cpuSeconds: 5e-9,
+    processes: 0,
     disks: [],
   });
 });
@@ -235,6 +243,14 @@ test("interfaces", async () => {
       txDropped: 4,
     },
   ]);
+  const named = (name: string) =>
+    ({ name }) as ReturnType<typeof parseInterfaces>[number];
+  // Ends of pods' links are their pods', not the machine's.
+  expect(
+    machineInterfaces(
+      ["eth0", "vethorb1", "docker0", "nerdctl0", "orbit0"].map(named),
+    ).map(({ name }) => name),
+  ).toEqual(["eth0", "orbit0"]);
   expect(await interfacesOf("self")).toBeDefined();
   expect(await interfacesOf(2 ** 30)).toBeUndefined();
   expect(await deviceOf(join(mount, "none"))).toBe("");

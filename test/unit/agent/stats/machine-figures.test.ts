@@ -2,6 +2,7 @@
 import {
   countProcessors,
   swapBytes,
+  usedSwapBytes,
 } from "../../../../agent/stats/containers/machine-figures.ts";
 
 const processor = (id: number, socket: number, core: number): string =>
@@ -46,4 +47,7 @@ test("a kernel that says nothing of sockets has one of them", () => {
 test("swap", () => {
   expect(swapBytes("MemTotal:  1 kB\nSwapTotal:   2048 kB\n")).toBe(2 ** 21);
   expect(swapBytes("MemTotal:  1 kB\n")).toBe(0);
+  expect(usedSwapBytes("SwapTotal:  2048 kB\nSwapFree:   1024 kB\n")).toBe(
+    2 ** 20,
+  );
 });
