@@ -188,7 +188,9 @@ export type CgroupAmount =
   | "specCpuQuota"
   | "specMemoryBytes"
   | "specMemoryReservationBytes"
-  | "specMemorySwapBytes";
+  | "specMemorySwapBytes"
+  /** 0: nothing may be swapped out; absent: there is no limit. */
+  | "swapLimitBytes";
 
 /** What a cgroup uses and may use; what is not known is absent. */
 export type CgroupFigures = Readonly<Partial<Record<CgroupAmount, number>>> & {

@@ -54,11 +54,11 @@ export function cgroupSwap(
 ): SwapStats {
   if (total === 0) return { time, swapAvailableBytes: 0, swapUsageBytes: 0 };
   const used = figures?.memorySwapBytes;
-  const limit = figures?.specMemorySwapBytes ?? 0;
+  const limit = figures?.swapLimitBytes;
   return {
     time,
     ...(used === undefined ? {} : { swapUsageBytes: used }),
-    ...(used === undefined || limit === 0
+    ...(used === undefined || limit === undefined
       ? {}
       : { swapAvailableBytes: Math.max(0, limit - used) }),
   };

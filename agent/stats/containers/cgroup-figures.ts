@@ -105,6 +105,7 @@ async function readVersion1(
       await of("memory", "soft_limit_in_bytes"),
     ),
     specMemorySwapBytes: limit(withSwap),
+    swapLimitBytes: limit(withSwap) || undefined,
     disks,
   });
 }
@@ -147,6 +148,7 @@ async function readVersion2(
     memorySwapBytes:
       (await of("memory.swap.current")) ??
       (current === undefined ? undefined : 0),
+    swapLimitBytes: await of("memory.swap.max"),
     memoryMappedFileBytes: stat!.get("file_mapped"),
     memoryKernelBytes: stat!.get("kernel"),
     memoryFailures: counts!.get("max"),

@@ -6,6 +6,7 @@ import * as path from "node:path";
 import type { Agent } from "../../../agent/agent.ts";
 import type { AgentConfig } from "../../../agent/config/agent-config.ts";
 import { parseCpuList } from "../../../agent/resources/machine/cpu-list.ts";
+import { readMachineTopology } from "../../../agent/resources/machine/machine-topology.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { eventually } from "../../support/eventually.ts";
 import { busyboxPod, startNode, type NodeFixture } from "./node-fixture.ts";
@@ -116,17 +117,42 @@ test("memory and CPUs of one NUMA node, and a pod that finds none", async () => 
     'the total amount "1Gi" of type "memory" is not equal to the value "512Mi" determined by Node Allocatable feature',
   );
   const agent = await agentWith(aligned);
-  const cpus = String(all.length - 1);
-  await node.writePod("aligned.yaml", guaranteed("aligned", cpus));
-  await eventually(async () => (await allowed(agent, "aligned")).length > 0);
-  expect(await allowed(agent, "aligned")).toHaveLength(all.length - 1);
+  // One pod takes what a node has; of nodes with as many CPUs each gets one, the lowest first.
+  const { cpus, nodes } = readMachineTopology();
+  const free = new Map(
+    nodes.map(({ id }) => [
+      id,
+      cpus.filter((cpu) => cpu.node === id && cpu.id !== 0).length,
+    ]),
+  );
+  const most = Math.max(...free.values());
+  const whole = [...free].filter(([, count]) => count === most);
+  for (const [id] of whole) {
+    await node.writePod(
+      `aligned-${id}.yaml`,
+      guaranteed(`aligned-${id}`, String(most)),
+    );
+    await eventually(
+      async () => (await allowed(agent, `aligned-${id}`)).length > 0,
+    );
+    expect(await allowed(agent, `aligned-${id}`)).toEqual(
+      cpus
+        .filter((cpu) => cpu.node === id && cpu.id !== 0)
+        .map((cpu) => cpu.id),
+    );
+  }
   const state = JSON.parse(await fs.readFile(memoryState, "utf8")) as {
     entries: Record<string, Record<string, unknown>>;
   };
-  expect(Object.values(state.entries)).toEqual([
-    { main: [{ numaAffinity: [0], type: "memory", size: 32 * 2 ** 20 }] },
-  ]);
-  await node.writePod("late.yaml", guaranteed("late", "1"));
+  expect(Object.values(state.entries)).toHaveLength(whole.length);
+  expect(Object.values(state.entries)).toEqual(
+    expect.arrayContaining(
+      whole.map(([id]) => ({
+        main: [{ numaAffinity: [id], type: "memory", size: 32 * 2 ** 20 }],
+      })),
+    ),
+  );
+  await node.writePod("late.yaml", guaranteed("late", String(most)));
   const refused = await eventually(() =>
     agent
       .pods()
@@ -141,7 +167,8 @@ test("memory and CPUs of one NUMA node, and a pod that finds none", async () => 
       "Pod was rejected: Resources cannot be allocated with Topology locality",
   });
   await fs.rm(path.join(node.manifests, "late.yaml"));
-  await fs.rm(path.join(node.manifests, "aligned.yaml"));
+  for (const [id] of whole)
+    await fs.rm(path.join(node.manifests, `aligned-${id}.yaml`));
   await eventually(
     async () => !(await fs.readFile(memoryState, "utf8")).includes("entries"),
   );

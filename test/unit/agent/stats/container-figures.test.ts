@@ -77,6 +77,7 @@ test("a cgroup of version 1", async () => {
     specCpuPeriod: 100_000,
     specMemoryBytes: 0,
     specMemorySwapBytes: 4096,
+    swapLimitBytes: 4096,
     disks: [
       {
         device: "999:0",
@@ -206,6 +207,21 @@ test("the root of version 2 has no limits, and uses what processes and files tak
   const root = await readCgroupFigures(mount, "/");
   for (const absent of ["specMemoryBytes", "memorySwapBytes"])
     expect(root).not.toHaveProperty(absent);
+});
+
+test.each([
+  ["0", 0],
+  ["4096", 4096],
+  ["max", undefined],
+])("version 2 with memory.swap.max of %s", async (written, limit) => {
+  await write({
+    "b/cpu.stat": "usage_usec 2500000\n",
+    "b/memory.max": "max\n",
+    "b/memory.swap.max": `${written}\n`,
+  });
+  const figures = await readCgroupFigures(mount, "/b");
+  expect(figures).toMatchObject({ specMemorySwapBytes: limit ?? 0 });
+  expect(figures?.swapLimitBytes).toBe(limit);
 });
 
 test("no cgroup, and files without sense", async () => {

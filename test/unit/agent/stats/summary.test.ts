@@ -57,10 +57,15 @@ test("without swap on the machine none is in use; with it a cgroup says, or it i
     ...{ time, swapAvailableBytes: 0, swapUsageBytes: 0 },
   });
   expect(cgroupSwap(some, undefined, time)).toEqual({ time });
-  const figures = figuresOf({ memorySwapBytes: 10, specMemorySwapBytes: 30 });
-  expect(cgroupSwap(some, figures, time)).toEqual({
+  const swapOf = (memorySwapBytes: number, swapLimitBytes?: number) =>
+    cgroupSwap(some, figuresOf({ memorySwapBytes, swapLimitBytes }), time);
+  expect(swapOf(10, 30)).toEqual({
     ...{ time, swapAvailableBytes: 20, swapUsageBytes: 10 },
   });
+  expect(swapOf(0, 0)).toEqual({
+    ...{ time, swapAvailableBytes: 0, swapUsageBytes: 0 },
+  });
+  expect(swapOf(10)).toEqual({ time, swapUsageBytes: 10 });
 });
 
 test("a pod takes of the disk by its layers, logs and some volumes", () => {
