@@ -104,17 +104,23 @@ class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Brings the store up to a first full state. */
+  /**
+   * Brings the store up to a first full state. A server that knows streaming lists may still have none of a resource: one over
+   * an etcd without progress requests answers with an error inside of the watch.
+   */
   async #start(): Promise<void> {
     if (this.#streamingLists) {
       try {
         return await this.#streamingList();
       } catch (error) {
-        const refused =
-          error instanceof ApiError &&
-          [400, 403, 405, 422].includes(error.code);
-        if (!refused) throw error;
-        this.#streamingLists = false;
+        // What a list would meet, too, is left to the loop.
+        if (
+          !(error instanceof ApiError) ||
+          isExpired(error) ||
+          error.code === 429
+        )
+          throw error;
+        this.#streamingLists = ![400, 403, 405, 422].includes(error.code);
       }
     }
     await this.#list();

@@ -1,7 +1,8 @@
 import { ApiError } from "../../../api/errors.ts";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
-import type { Transport } from "../../../client/transport.ts";
+import type { WatchOptions } from "../../../client/client.ts";
+import type { ApiRequest, Transport } from "../../../client/transport.ts";
 import { pods } from "../../../client/resources.ts";
 import { silent, testPod } from "../../support/control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -117,3 +118,54 @@ test("a resource that is gone is asked for until its last follower has left", as
   expect(asked).toBeGreaterThan(after);
   await client.close();
 });
+
+test.each([
+  ["that it has none of this resource", 500, 2],
+  ["that it knows none", 422, 1],
+])(
+  "a server that answers a streaming list by saying %s is listed",
+  async (_, code, streams) => {
+    const clock = new FakeClock();
+    const asked: string[] = [];
+    const pod = testPod("a");
+    pod.metadata.resourceVersion = "7";
+    const transport = {
+      request: async ({ verb }: ApiRequest) => {
+        asked.push(verb);
+        return { items: [pod], metadata: { resourceVersion: "7" } };
+      },
+      watch: (_ref: unknown, { sendInitialEvents }: WatchOptions) => {
+        asked.push(sendInitialEvents ? "stream" : "watch");
+        return {
+          [Symbol.asyncIterator]: () => ({
+            next: () =>
+              Promise.reject(
+                new ApiError(
+                  sendInitialEvents
+                    ? { code, message: "no progress requests" }
+                    : { code: 410, reason: "Expired", message: "too old" },
+                ),
+              ),
+          }),
+          close: () => {},
+        };
+      },
+      close: async () => {},
+    };
+    const client = createClient(transport as unknown as Transport, {
+      clock,
+      logger: silent,
+    });
+    const informer = client.informer(pods);
+    const leave = informer.addHandler({});
+    await informer.synced();
+    expect(informer.lister.get("a", "default")).toBeDefined();
+    // The watch's history is gone: what follows is another start.
+    while (asked.length < 5) await clock.advanceAsync(1000);
+    leave();
+    expect(asked.slice(0, 3)).toEqual(["stream", "list", "watch"]);
+    expect(asked.slice(0, 5).filter((each) => each === "stream")).toHaveLength(
+      streams,
+    );
+  },
+);
