@@ -134,12 +134,10 @@ class NodeIpam {
       this.#held.set(name, ranges);
     }
     try {
+      // Whatever else was written to the Node meanwhile: ranges that it has already are kept by its validation.
       await this.#context.client.resource(nodes).patch(name, undefined, {
         type: "strategic",
-        body: {
-          metadata: { resourceVersion: node.metadata.resourceVersion },
-          spec: { podCIDR: ranges[0], podCIDRs: ranges },
-        },
+        body: { spec: { podCIDR: ranges[0], podCIDRs: ranges } },
       });
       this.#waiting.delete(name);
     } catch (error) {

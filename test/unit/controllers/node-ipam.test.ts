@@ -1,4 +1,6 @@
 // Ranges of pod addresses for nodes: the parts of a range, and the controller against an API server in memory.
+import { ApiError } from "../../../api/errors.ts";
+import type { KubeObject } from "../../../api/object.ts";
 import type { Event } from "../../../api/types/core-v1.ts";
 import { events, nodes } from "../../../client/resources.ts";
 import { NodeRangePool } from "../../../controllers/node-ipam/node-ranges.ts";
@@ -146,5 +148,18 @@ describe("the controller", () => {
       expect(await ranges("a")).toEqual(["10.9.0.0/24"]);
       expect(await ranges("b")).toEqual(["10.9.1.0/24"]);
     });
+  });
+
+  test("others write the Node all the time: that costs it neither its range nor an event", async () => {
+    await start([{ cidr: "10.9.0.0/22", nodeBits: 24 }]);
+    plane!.api.intercept = ({ resource, patch }) => {
+      const { metadata } = (patch?.body ?? {}) as Partial<KubeObject>;
+      if (resource.resource === "nodes" && metadata?.resourceVersion)
+        throw new ApiError({ code: 409, reason: "Conflict" });
+    };
+    await make("a");
+    await passes(() => expect(plane!.api.writes).toContain("patch nodes a"));
+    expect(await ranges("a")).toEqual(["10.9.0.0/24"]);
+    expect(plane!.api.all<Event>(events)).toEqual([]);
   });
 });
