@@ -26,6 +26,7 @@ const lingerMs = 5_000;
 export class UpgradeExchange extends Http1Exchange {
   override readonly upgrade: Upgrade;
   #body: Readable | undefined;
+  #atClose: (() => void)[] | undefined;
   #assigned = false;
   #switched = false;
   readonly #response: ServerResponse;
@@ -79,8 +80,15 @@ export class UpgradeExchange extends Http1Exchange {
     return super.stream(status, headers);
   }
 
+  /** One listener for all: filters and handlers have more of them than Node lets a socket have without a warning. */
   override onClose(callback: () => void): void {
-    this.upgrade.socket.once("close", callback);
+    if (this.#atClose) this.#atClose.push(callback);
+    else {
+      const callbacks = (this.#atClose = [callback]);
+      this.upgrade.socket.once("close", () => {
+        for (const each of callbacks.splice(0)) each();
+      });
+    }
   }
 
   override switched(status = 101): void {

@@ -81,3 +81,20 @@ test("an upgrade whose client leaves before its turn is not served", async () =>
   await eventually(() => closed);
   expect(held).toHaveLength(1);
 });
+
+test("many who wait for the end of an upgrade are not taken for a leak", async () => {
+  client.write(upgrade);
+  await eventually(() => held.length === 1);
+  const exchange = held[0]!;
+  const closed = Array.from({ length: 20 }, () => 0);
+  closed.forEach((_, at) => exchange.onClose(() => closed[at]!++));
+  const { socket } = exchange.upgrade!;
+  // Above its maximum Node warns of a leak.
+  expect(socket.listenerCount("close")).toBeLessThanOrEqual(
+    socket.getMaxListeners(),
+  );
+  exchange.respond(500, {}, "no backend");
+  await eventually(() => received.endsWith("no backend"));
+  client.end();
+  await eventually(() => closed.every((count) => count === 1));
+});
