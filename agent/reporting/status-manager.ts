@@ -33,7 +33,7 @@ interface Entry {
   /** Monotonic ms since when the API server does not have the newest status; undefined: it has. */
   changedMs: number | undefined;
   timer: Timer | undefined;
-  /** What the API server showed last, until it was compared and found to be what was sent. */
+  /** What the API server showed last, until it was compared with what it is to have. */
   served: PodStatus | undefined;
   look: Timer | undefined;
   /** What was set back last and not shown since: an API server that keeps it otherwise is not asked again and again. */
@@ -131,36 +131,28 @@ export class StatusManager {
     const entry = this.#entries.get(uid);
     if (!entry || this.#stopped) return;
     entry.served = served ?? {};
-    if (!entry.writing) this.#compareServed(entry);
+    this.#compareLater(entry);
   }
 
-  /** A difference is looked at again a while later: what was served may be older than what was just written. */
-  #compareServed(entry: Entry): void {
-    const { served, sent } = entry;
-    if (!served || !sent) return;
-    if (servedDrift(served, sent) !== undefined) {
-      entry.look ??= this.#options.clock.after(setBackMs, () => {
-        entry.look = undefined;
-        this.#setBack(entry);
-      });
-      return;
-    }
-    entry.look?.cancel();
-    entry.look = undefined;
-    entry.served = undefined;
-    entry.setBack = undefined;
+  /** A while later what is under way has been written and shown, and pods that start or end at once are not held up. */
+  #compareLater(entry: Entry): void {
+    entry.look ??= this.#options.clock.after(setBackMs, () => {
+      entry.look = undefined;
+      if (entry.writing) this.#compareLater(entry);
+      else this.#setBack(entry);
+    });
   }
 
   #setBack(entry: Entry): void {
     const { served, sent, status } = entry;
-    // What is being written is compared when it was.
-    if (!served || !sent || !status || entry.writing) return;
+    if (!served || !sent || !status) return;
     entry.served = undefined;
     const drift = servedDrift(served, status);
-    if (drift === undefined || drift === entry.setBack) return;
+    if (drift !== undefined && drift !== entry.setBack) {
+      entry.sent = { ...served };
+      this.#kick(entry);
+    }
     entry.setBack = drift;
-    entry.sent = { ...served };
-    this.#kick(entry);
   }
 
   stop(): void {
@@ -226,10 +218,7 @@ export class StatusManager {
 
   #wrote(entry: Entry): void {
     entry.writing = false;
-    if (!entry.again) {
-      this.#compareServed(entry);
-      return;
-    }
+    if (!entry.again) return;
     entry.again = false;
     this.#kick(entry);
   }
