@@ -15,7 +15,7 @@ import {
 import { evictionMessage, starvedBy } from "./message.ts";
 import { noUsage, type EvictablePod, type PodUsage } from "./pod-usage.ts";
 import { PressureState, type NodePressure } from "./pressure-state.ts";
-import { rankForEviction } from "./ranking.ts";
+import { rankForEviction, type Starved } from "./ranking.ts";
 import type { SignalName, Signals } from "./signals.ts";
 import { StorageLimitWatch } from "./storage-limit-watch.ts";
 import { thresholdsMet, type Threshold } from "./thresholds.ts";
@@ -203,8 +203,9 @@ export class EvictionManager {
     const candidates = pods();
     const used = await usage(
       candidates.map(({ pod }) => pod),
-      starved === "ephemeral-storage" || starved === "inodes",
+      starvedOfDisk(starved),
     );
+    if (!starvedOfDisk(starved) && (await this.#isOver(threshold))) return true;
     const victim = rankForEviction(
       candidates,
       used,
@@ -226,6 +227,15 @@ export class EvictionManager {
     return true;
   }
 
+  /**
+   * Reading what pods use may take minutes where memory is short, and the kernel may have ended the one that took it
+   * meanwhile: no other goes for what is no longer so.
+   */
+  async #isOver(threshold: Threshold): Promise<boolean> {
+    const now = await this.#options.readSignals();
+    return thresholdsMet([threshold], now, true).length === 0;
+  }
+
   #graceSeconds(pod: Pod, { graceMs }: Threshold): number {
     if (graceMs === 0) return hardGraceSeconds;
     const own = pod.spec.terminationGracePeriodSeconds;
@@ -243,3 +253,6 @@ export class EvictionManager {
     };
   }
 }
+
+const starvedOfDisk = (starved: Starved): boolean =>
+  starved === "ephemeral-storage" || starved === "inodes";

@@ -117,6 +117,8 @@ function manager(
   usage: Map<string, PodUsage>,
   options: {
     after?: Signals;
+    /** Once it was read what pods use. */
+    meanwhile?: Signals;
     settings?: Partial<ThresholdSettings>;
     layout?: "images and layers apart";
     maxPodGraceSeconds?: number;
@@ -144,7 +146,10 @@ function manager(
     maxPodGraceSeconds: options.maxPodGraceSeconds ?? 0,
     localStorageLimits: true,
     pods: () => pods.filter(({ pod }) => !running.has(pod.metadata.uid ?? "")),
-    usage: () => Promise.resolve(usage),
+    usage: () => {
+      now = options.meanwhile ?? now;
+      return Promise.resolve(usage);
+    },
     reclaimDisk: () => {
       reclaimed++;
       if (options.after) now = options.after;
@@ -231,6 +236,36 @@ test("the next pod ends only when the one before is gone, or after half a minute
   expect(ended).toHaveLength(3);
   expect(overdue).toEqual(["b"]);
 });
+
+test.each<[number, string[]]>([
+  [900, []],
+  [99, ["b"]],
+])(
+  "memory that came back to %d Mi while it was read what pods use",
+  async (availableMi, expected) => {
+    const { look, pass, ended } = manager(
+      [candidate("a"), candidate("b")],
+      new Map([["b", using(64)]]),
+      {
+        meanwhile: new Map([
+          [
+            "memory.available",
+            {
+              available: availableMi * mebibyte,
+              capacity: 1000 * mebibyte,
+            },
+          ],
+        ]),
+      },
+    );
+    await look(lowMemory);
+    expect(ended.map((text) => text.split(":")[0])).toEqual(expected);
+    // Nothing waits for the next time that memory is short.
+    pass(1000);
+    await look(lowMemory);
+    expect(ended).toHaveLength(2 * expected.length);
+  },
+);
 
 test("nobody ends while nothing is short, nor when all are critical", async () => {
   const calm = manager([candidate("a")], new Map([["a", using(5)]]));
