@@ -51,6 +51,7 @@ export class PressureControl {
   readonly #manager: EvictionManager;
   readonly #evictions = new Map<string, number>();
   #imageFs: string | undefined;
+  #imageFsFound = false;
   #diskLayout: DiskLayout = "together";
   #imageFsAtMs = 0;
 
@@ -85,7 +86,9 @@ export class PressureControl {
             );
       },
       readSignals: async () => {
-        await this.#findImageFs();
+        const search = this.#findImageFs();
+        // A runtime that hangs holds up no look at the memory.
+        if (!this.#imageFsFound) await search;
         const signals = await readSignals({
           nodefs: config.rootDirectory,
           imagefs: this.#imageFs,
@@ -164,6 +167,7 @@ export class PressureControl {
     ]);
     this.#imageFs = images === undefined ? undefined : found.mountpoint;
     this.#diskLayout = diskLayout({ node, images, layers });
+    this.#imageFsFound = true;
   }
 }
 

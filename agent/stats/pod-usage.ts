@@ -3,6 +3,7 @@
 // or a pod has limits of its own.
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerStats } from "../../cri/usage.ts";
@@ -28,7 +29,11 @@ interface PodUsageSources {
   readonly runtime: Pick<Runtime, "containerStats">;
   readonly cgroups: Pick<CgroupManager, "podUsage">;
   readonly config: AgentConfig;
+  readonly clock: Clock;
 }
+
+/** Where memory is short the runtime may need minutes for an answer. */
+const runtimePatienceMs = 2000;
 
 /** By uid; with `disk` volumes and logs too. */
 export async function podUsage(
@@ -37,9 +42,13 @@ export async function podUsage(
   disk: boolean,
 ): Promise<Map<string, PodUsage>> {
   const { config, cgroups } = sources;
-  const stats = await sources.runtime.containerStats();
+  const ofCgroups = await Promise.all(pods.map((pod) => cgroups.podUsage(pod)));
+  const sufficient =
+    !disk &&
+    ofCgroups.every(({ workingSetBytes }) => workingSetBytes !== undefined);
+  const stats = await containerStats(sources, sufficient);
   const usage = new Map<string, PodUsage>();
-  for (const pod of pods) {
+  for (const [index, pod] of pods.entries()) {
     const uid = pod.metadata.uid ?? "";
     const containers: ContainerUsage[] = [];
     for (const container of stats)
@@ -52,8 +61,7 @@ export async function podUsage(
         const mounts = await propagatedMounts(pod, name, path);
         emptyDirs.set(name, await directoryUsage(path, mounts));
       }
-    const { processes = 0, workingSetBytes: memoryBytes } =
-      await cgroups.podUsage(pod);
+    const { processes = 0, workingSetBytes: memoryBytes } = ofCgroups[index]!;
     const agentFiles = disk ? await agentFilesUsage(config, uid) : nothing;
     usage.set(uid, {
       ...{ containers, emptyDirs, agentFiles, processes },
@@ -61,6 +69,24 @@ export async function podUsage(
     });
   }
   return usage;
+}
+
+/** @param optional what cgroups say is enough: a runtime that does not answer soon is not waited for */
+async function containerStats(
+  { runtime, clock }: PodUsageSources,
+  optional: boolean,
+): Promise<readonly ContainerStats[]> {
+  const answer = runtime.containerStats();
+  if (!optional) return await answer;
+  return await new Promise((resolve) => {
+    const timer = clock.after(runtimePatienceMs, () => resolve([]));
+    void answer
+      .catch(() => [])
+      .then((stats) => {
+        timer.cancel();
+        resolve(stats);
+      });
+  });
 }
 
 async function containerUsage(

@@ -5,6 +5,7 @@ import { resolveAgentConfig } from "../../../../agent/config/agent-config.ts";
 import { podUsage } from "../../../../agent/stats/pod-usage.ts";
 import { storageExcess } from "../../../../eviction/local-storage.ts";
 import { podMemory, type PodUsage } from "../../../../eviction/pod-usage.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { useTempDirectories } from "../../../support/temp-directory.ts";
 import { testPod } from "../runtime-objects.ts";
 
@@ -31,6 +32,7 @@ async function usageWith(file: string, bytes: number): Promise<PodUsage> {
       runtime: { containerStats: () => Promise.resolve([]) },
       cgroups: { podUsage: () => Promise.resolve({}) },
       config: resolveAgentConfig({ nodeName: "n", rootDirectory }),
+      clock: new FakeClock(),
     },
     [pod],
     true,
@@ -66,9 +68,43 @@ test.each([
       runtime: { containerStats: () => Promise.resolve([container]) },
       cgroups: { podUsage: () => Promise.resolve(ofCgroup) },
       config: resolveAgentConfig({ nodeName: "n", rootDirectory: "/nowhere" }),
+      clock: new FakeClock(),
     },
     [pod],
     false,
   );
   expect(podMemory(found.get("u")!)).toBe(expected);
 });
+
+test.each<[string, () => Promise<never>]>([
+  ["hangs", () => new Promise(() => undefined)],
+  ["is away", () => Promise.reject(new Error("away"))],
+])(
+  "a runtime that %s holds up nobody where cgroups say enough",
+  async (_, containerStats) => {
+    const clock = new FakeClock();
+    const usage = (workingSetBytes: number | undefined) =>
+      podUsage(
+        {
+          runtime: { containerStats },
+          cgroups: {
+            podUsage: () =>
+              Promise.resolve(
+                workingSetBytes === undefined ? {} : { workingSetBytes },
+              ),
+          },
+          config: resolveAgentConfig({ nodeName: "n", rootDirectory: "/no" }),
+          clock,
+        },
+        [pod],
+        false,
+      );
+    const found = usage(900);
+    await clock.advanceAsync(2000);
+    expect(podMemory((await found).get("u")!)).toBe(900);
+    const settled = jest.fn();
+    void usage(undefined).then(settled, () => undefined);
+    await clock.advanceAsync(60_000);
+    expect(settled).not.toHaveBeenCalled();
+  },
+);
