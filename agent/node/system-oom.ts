@@ -19,7 +19,7 @@ interface KernelLog {
   /** How many processes were ended for lack of memory since the boot; undefined: the kernel does not count them. */
   oomKills(): Promise<number | undefined>;
   /** Since the boot, by the log's own clock. */
-  nowSeconds(): Promise<number>;
+  nowSeconds(): number;
   /** Every record that the log still has, the oldest first. */
   records(): AsyncIterable<string>;
 }
@@ -59,7 +59,7 @@ export class SystemOom {
   }
 
   async #begin(): Promise<void> {
-    this.#sinceSeconds = await this.#kernel.nowSeconds();
+    this.#sinceSeconds = this.#kernel.nowSeconds();
     this.#kills = await this.#kernel.oomKills();
     if (this.#kills !== undefined) this.#again();
   }
@@ -150,15 +150,18 @@ function parseRecord(
   };
 }
 
+/** Unlike /proc/uptime this clock stops while the machine sleeps, as that of the log does. */
+export function logSeconds(): number {
+  return Number(process.hrtime.bigint()) / 1e9;
+}
+
 const machineLog: KernelLog = {
   async oomKills() {
     const text = await readFile("/proc/vmstat", "utf8");
     const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
     return count === undefined ? undefined : Number(count);
   },
-  async nowSeconds() {
-    return Number.parseFloat(await readFile("/proc/uptime", "utf8"));
-  },
+  nowSeconds: logSeconds,
   async *records() {
     const log = await open(
       "/dev/kmsg",

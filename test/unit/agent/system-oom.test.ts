@@ -1,7 +1,11 @@
 // Processes that the kernel ended for the machine's lack of memory are events of the Node; those of a cgroup's limit not.
 import pino from "pino";
 import { PodEvents } from "../../../agent/events/pod-events.ts";
-import { OomParser, SystemOom } from "../../../agent/node/system-oom.ts";
+import {
+  logSeconds,
+  OomParser,
+  SystemOom,
+} from "../../../agent/node/system-oom.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const ofMachine = (pid: number): string[] => [
@@ -61,7 +65,7 @@ function watched() {
     logger: pino({ level: "silent" }),
     kernel: {
       oomKills: () => Promise.resolve(state.kills),
-      nowSeconds: () => Promise.resolve(state.seconds),
+      nowSeconds: () => state.seconds,
       async *records() {
         state.reads++;
         for (const record of log) yield await Promise.resolve(record);
@@ -115,4 +119,12 @@ test("a kernel that does not count them is not asked again", async () => {
   watch.start();
   await clock.advanceAsync(60_000);
   expect(clock.nextDelayMs).toBeUndefined();
+});
+
+test("the time of the log stops while the machine sleeps", () => {
+  const monotonic = jest
+    .spyOn(process.hrtime, "bigint")
+    .mockReturnValue(5_500_000_000n);
+  expect(logSeconds()).toBe(5.5);
+  monotonic.mockRestore();
 });
