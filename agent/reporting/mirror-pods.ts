@@ -35,6 +35,8 @@ export class MirrorPods {
   readonly #options: MirrorPodsOptions;
   readonly #static = new Map<string, Pod>();
   readonly #busy = new Set<string>();
+  /** Names of mirrors of a run that is over, of pods that run again. */
+  readonly #over = new Set<string>();
   readonly #retries = new Map<string, { timer: Timer; backoff: Backoff }>();
   /** Until the API's pods are listed, nothing is known to be missing. */
   #synced = false;
@@ -58,7 +60,15 @@ export class MirrorPods {
 
   /** A pod that was changed or removed has ended. */
   ended(pod: Pod): void {
-    this.#reconcile(podFullName(pod));
+    const name = podFullName(pod);
+    // Put back meanwhile: the API lets no container that is never started again run on in the same object.
+    if (
+      this.#options.known.get(name) &&
+      this.#static.get(name)?.metadata.uid === pod.metadata.uid &&
+      (pod.spec.restartPolicy ?? "Always") !== "Always"
+    )
+      this.#over.add(name);
+    this.#reconcile(name);
   }
 
   /** The static pods that there are now; `complete`: of all sources, so that any other mirror is left over. */
@@ -93,6 +103,7 @@ export class MirrorPods {
   onMirrorDeleted(mirror: Pod): void {
     const name = podFullName(mirror);
     this.#options.known.delete(name, mirror.metadata.uid);
+    this.#over.delete(name);
     this.#reconcile(name);
   }
 
@@ -124,6 +135,7 @@ export class MirrorPods {
       own &&
       mirror &&
       mirrors(mirror, own) &&
+      !this.#over.has(name) &&
       !mirror.metadata.deletionTimestamp;
     if (good || (!own && !mirror)) return;
     if (own && !mirror && !this.#options.owner()) return;
@@ -208,5 +220,6 @@ export class MirrorPods {
       });
     const key = podFullName(mirror);
     this.#options.known.delete(key, uid);
+    this.#over.delete(key);
   }
 }

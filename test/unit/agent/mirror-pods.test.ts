@@ -66,6 +66,25 @@ test.each([
   mirrors.stop();
 });
 
+test.each([
+  { restartPolicy: "Never", kept: false },
+  { restartPolicy: "Always", kept: true },
+])(
+  "a pod ($restartPolicy) that was put back while it ended keeps its mirror: $kept",
+  async ({ restartPolicy, kept }) => {
+    const { api, mirrors, shown } = await started();
+    const own = version("a");
+    const { uid } = (await api.get("p", "default")).metadata;
+    mirrors.ended({ ...own, spec: { ...own.spec, restartPolicy } });
+    await eventually(async () => {
+      const now = await api.get("p", "default").catch(() => undefined);
+      return now !== undefined && (now.metadata.uid === uid) === kept;
+    });
+    expect(await shown()).toBe("a");
+    mirrors.stop();
+  },
+);
+
 test("one that was deleted by another is made again while the old version ends", async () => {
   const { api, mirrors, ending, shown } = await started();
   ending.add("default/p");
