@@ -17,7 +17,7 @@ import type { Client } from "../../client/client.ts";
 import { pods } from "../../client/resources.ts";
 import type { PodMetrics } from "../metrics/pod-metrics.ts";
 import { isStaticPod } from "../pods/shape/labels.ts";
-import { servedDrift, statusPatch } from "./status-patch.ts";
+import { ownPart, servedDrift, statusPatch } from "./status-patch.ts";
 
 interface Entry {
   pod: Pod;
@@ -149,7 +149,7 @@ export class StatusManager {
     entry.served = undefined;
     const drift = servedDrift(served, status);
     if (drift !== undefined && drift !== entry.setBack) {
-      entry.sent = { ...served };
+      entry.sent = ownPart(served, status);
       this.#kick(entry);
     }
     entry.setBack = drift;

@@ -81,6 +81,17 @@ export function servedDrift(
   return patch && JSON.stringify(patch);
 }
 
+/** What was served, as far as the agent is to change it: of what others write nothing differs from what it has. */
+export function ownPart(served: PodStatus, own: PodStatus): PodStatus {
+  const ofOthers = Object.entries(own).filter(([name]) =>
+    othersFields.has(name),
+  );
+  const fields = Object.entries(served).filter(
+    ([name]) => !othersFields.has(name),
+  );
+  return Object.fromEntries([...fields, ...ofOthers]) as PodStatus;
+}
+
 function comparable(status: PodStatus): PodStatus {
   const fields = Object.entries(status).filter(
     ([name]) => !othersFields.has(name),

@@ -175,6 +175,18 @@ test("what others may write, and the order of fields, are no difference", async 
   expect(on.clock.pending).toBe(0);
 });
 
+test("what is set back leaves what others wrote meanwhile", async () => {
+  const on = reportsOf();
+  const claims = (resourceClaimName: string) => ({
+    resourceClaimStatuses: [{ name: "c", resourceClaimName }],
+  });
+  on.reports.statuses.set(apiPod, { ...readyAs("True"), ...claims("old") });
+  await settle();
+  const marked = { ...readyAs("False"), ...claims("new"), resize: "Proposed" };
+  const [written] = await writtenAfter(on, marked, 10_000);
+  expect(Object.keys(written as object)).toEqual(["conditions"]);
+});
+
 test("a status that is served late takes nothing back", async () => {
   const on = reportsOf();
   on.reports.statuses.set(apiPod, readyAs("True"));
