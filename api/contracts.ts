@@ -272,7 +272,7 @@ export interface NodeAgentView {
     container: string,
     timeoutSeconds: number,
   ): Promise<string>;
-  /** stats.Summary of the kubelet's /stats/summary. */
+  /** stats.Summary of the kubelet's /stats/summary, its times to the millisecond. */
   statsSummary(onlyCpuAndMemory: boolean): Promise<object>;
   /** What cAdvisor would know. */
   containerFigures(): Promise<readonly ContainerFigures[]>;

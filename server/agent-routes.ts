@@ -23,6 +23,7 @@ import { serveHealth, type HealthCheck } from "./health.ts";
 import { serveContainerLogs } from "./logs.ts";
 import { cadvisorMetrics } from "./cadvisor.ts";
 import { readSummary, resourceMetrics } from "./metrics.ts";
+import { inWholeSeconds } from "./summary-times.ts";
 import { serveRun } from "./run.ts";
 import {
   remoteCommandOptions,
@@ -208,8 +209,10 @@ function debuggingRoutes(options: AgentRouteOptions): AgentRoute[] {
 function podRoutes(view: NodeAgentView): AgentRoute[] {
   const summary = async (request: PortRequest): Promise<void> =>
     request.json(
-      await view.statsSummary(
-        /^(1|t|true)$/i.test(request.query.get("only_cpu_and_memory") ?? ""),
+      inWholeSeconds(
+        await view.statsSummary(
+          /^(1|t|true)$/i.test(request.query.get("only_cpu_and_memory") ?? ""),
+        ),
       ),
     );
 

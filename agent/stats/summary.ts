@@ -2,7 +2,7 @@
 // CPU rates are the difference to the sample before; the first one has none.
 import { readFile } from "node:fs/promises";
 import type { ContainerFigures, VolumeStats } from "../../api/contracts.ts";
-import type { Clock } from "../../api/clock.ts";
+import { formatTime, type Clock } from "../../api/clock.ts";
 import type { Pod } from "../../api/types/core-v1.ts";
 import type { Runtime } from "../../cri/runtime.ts";
 import type { ContainerStats, FilesystemUsage } from "../../cri/usage.ts";
@@ -300,7 +300,9 @@ export class StatsSummary {
         { ...this.#options.system, startedAtMs },
         (key, nanoseconds, atMs) => this.#rate(key, nanoseconds, atMs),
       ),
-      startTime: time(Number(/^btime (\d+)$/m.exec(stat)?.[1] ?? 0) * 1000),
+      startTime: formatTime(
+        Number(/^btime (\d+)$/m.exec(stat)?.[1] ?? 0) * 1000,
+      ),
       cpu: {
         time: at,
         ...(rate === undefined ? {} : { usageNanoCores: rate }),
@@ -356,6 +358,7 @@ function memory(stats: ContainerStats, limited: boolean): MemoryStats {
 /** As the samples of a pod are called. */
 const podKey = (uid: string): string => `pod:${uid}`;
 
+/** Exact: rates are computed of it. */
 function time(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  return new Date(epochMs).toISOString();
 }

@@ -317,9 +317,13 @@ describe("paths", () => {
   });
 
   test("stats, metrics, configz", async () => {
-    expect(
-      JSON.parse((await get("/stats/summary?only_cpu_and_memory=true")).body),
-    ).not.toHaveProperty("pods.0.network");
+    const summary: unknown = JSON.parse(
+      (await get("/stats/summary?only_cpu_and_memory=true")).body,
+    );
+    expect(summary).not.toHaveProperty("pods.0.network");
+    expect(summary).toMatchObject({
+      pods: [{ containers: [{ cpu: { time: "2025-01-01T00:00:01Z" } }] }],
+    });
     const own = (await get("/metrics")).body;
     expect(own).toContain('kubelet_node_name{node="node-1"} 1\n');
     expect(own).toContain(
@@ -331,7 +335,7 @@ describe("paths", () => {
     expect(own).toMatch(/^process_resident_memory_bytes \d+$/m);
     const resource = (await get("/metrics/resource")).body;
     expect(resource).toContain(
-      'container_cpu_usage_seconds_total{container="c",namespace="default",pod="p"} 1 1735689601000\n',
+      'container_cpu_usage_seconds_total{container="c",namespace="default",pod="p"} 1 1735689601250\n',
     );
     expect(resource).toContain(
       "node_memory_working_set_bytes 1000 1735689600000\n",

@@ -176,7 +176,7 @@ export function createScriptedView(): ScriptedView {
                 name: "c",
                 startTime: "2025-01-01T00:00:00Z",
                 cpu: {
-                  time: "2025-01-01T00:00:01Z",
+                  time: "2025-01-01T00:00:01.250Z",
                   usageCoreNanoSeconds: 1_000_000_000,
                 },
                 memory: { time: "2025-01-01T00:00:01Z", workingSetBytes: 77 },

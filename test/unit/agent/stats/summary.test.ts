@@ -118,7 +118,7 @@ describe("a whole summary", () => {
     },
   };
   const stats = (name: string) => ({
-    ...{ id: name, name, timestampMs: 1000, memoryAvailableBytes: 0 },
+    ...{ id: name, name, timestampMs: 1234, memoryAvailableBytes: 0 },
     labels: {
       "io.kubernetes.pod.uid": "u",
       "io.kubernetes.container.name": name,
@@ -282,6 +282,11 @@ describe("a whole summary", () => {
       expect(pods[0]).not.toHaveProperty(key);
     expect(node).not.toHaveProperty("fs");
     expect(pods[0]).toHaveProperty("swap");
+    // Rates are computed of it: not in whole seconds.
+    expect(pods[0]).toHaveProperty(
+      "containers.0.cpu.time",
+      "1970-01-01T00:00:01.234Z",
+    );
     expect(asked.figures - before).toBeLessThanOrEqual(1);
   });
 
