@@ -50,7 +50,7 @@ export class SystemOom {
   }
 
   start(): void {
-    this.#begin().catch((error: unknown) => this.#giveUp(error));
+    this.#begin().catch((error: unknown) => this.#failed(error));
   }
 
   stop(): void {
@@ -69,13 +69,18 @@ export class SystemOom {
     this.#timer = this.#options.clock.after(lookEveryMs, () => {
       this.#look().then(
         () => this.#again(),
-        (error: unknown) => this.#giveUp(error),
+        (error: unknown) => this.#failed(error),
       );
     });
   }
 
-  /** In a container there may be no log of the kernel, or none that may be read. */
-  #giveUp(error: unknown): void {
+  /**
+   * In a container there may be no log of the kernel, or none that may be read. What else fails may do so for the lack of
+   * memory that is to be reported: it is read again.
+   */
+  #failed(error: unknown): void {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["ENOENT", "EACCES", "EPERM"].includes(code)) return this.#again();
     this.#options.logger.warn(
       { err: error },
       "processes that the kernel ends for lack of memory are not reported",
@@ -85,7 +90,6 @@ export class SystemOom {
   async #look(): Promise<void> {
     const kills = await this.#kernel.oomKills();
     if (kills === this.#kills) return;
-    this.#kills = kills;
     let left = maxEvents;
     for await (const text of this.#kernel.records()) {
       const record = parseRecord(text);
@@ -100,6 +104,7 @@ export class SystemOom {
         `System OOM encountered, victim process: ${victim.process}, pid: ${victim.pid}`,
       );
     }
+    this.#kills = kills;
   }
 }
 

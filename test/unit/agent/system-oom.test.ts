@@ -51,7 +51,11 @@ function watched() {
   const said: string[] = [];
   const log: string[] = [];
   let sequence = 0;
-  const state = { kills: 3 as number | undefined, seconds: 100, reads: 0 };
+  const state = {
+    ...{ kills: 3 as number | undefined, seconds: 100, reads: 0 },
+    /** Of the code that the next read of the log fails with. */
+    failure: undefined as string | undefined,
+  };
   const events = new PodEvents(
     {
       event: (object, type, reason, message) =>
@@ -68,6 +72,8 @@ function watched() {
       nowSeconds: () => state.seconds,
       async *records() {
         state.reads++;
+        if (state.failure)
+          throw Object.assign(new Error("read"), { code: state.failure });
         for (const record of log) yield await Promise.resolve(record);
       },
     },
@@ -111,6 +117,24 @@ test("a machine that ends hundreds has twenty events a look", async () => {
   state.kills = 303;
   await clock.advanceAsync(10_000);
   expect(said).toHaveLength(20);
+});
+
+test.each([
+  ["ENOMEM", 1],
+  ["EMFILE", 1],
+  ["EACCES", 0],
+])("a log whose read fails with %s is read again: %d", async (code, events) => {
+  const { clock, said, state, watch, write } = watched();
+  watch.start();
+  await clock.advanceAsync(0);
+  write(ofMachine(1), 200);
+  state.kills = 4;
+  state.failure = code;
+  await clock.advanceAsync(10_000);
+  state.failure = undefined;
+  await clock.advanceAsync(10_000);
+  expect(said).toHaveLength(events);
+  expect(clock.pending).toBe(events);
 });
 
 test("a kernel that does not count them is not asked again", async () => {
