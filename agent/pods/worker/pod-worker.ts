@@ -190,10 +190,12 @@ export class PodWorker {
     // What the specification says counts only where nothing else was said yet.
     const isFirst = this.phase === "syncing" || deletion !== undefined;
     const grace =
-      request.graceSeconds ?? (isFirst ? graceSeconds(this.#pod) : Infinity);
-    const wanted = { ...request, graceSeconds: grace };
-    this.#state = states.ended(this.#state, wanted);
-    this.#ending.shorten(grace);
+      request.graceSeconds ?? (isFirst ? graceSeconds(this.#pod) : undefined);
+    this.#state = states.ended(this.#state, {
+      ...request,
+      ...(grace === undefined ? {} : { graceSeconds: grace }),
+    });
+    if (grace !== undefined) this.#ending.shorten(grace);
     this.#abort.abort();
     this.wake();
   }

@@ -551,6 +551,32 @@ test("a pod that ends keeps its grace when its object goes", async () => {
   expect(on.node.graces).toEqual([20]);
 });
 
+test("what is left of a pod that is over has its grace when its object goes", async () => {
+  let stops = 0;
+  const on = await stage({
+    fate(call) {
+      if (call === "stopContainer" && ++stops === 1) throw new Error("busy");
+      return { kind: "works" };
+    },
+  });
+  const initContainers = [
+    { name: "sidecar", image: "i", restartPolicy: "Always" as const },
+  ];
+  const subject = pod({
+    ...{ restartPolicy: "Never", initContainers },
+    terminationGracePeriodSeconds: 7,
+  });
+  subject.metadata.annotations = { [configSourceAnnotation]: "file" };
+  on.workers.set(subject);
+  await on.until("both run", () => on.running().length === 2);
+  on.node.exit(on.node.running().find(({ name }) => name === "app")!.id, 0);
+  await on.until("the sidecar is stopped in vain", () => stops === 1);
+  on.workers.remove("u");
+  await on.until("it has ended", () => on.running().length === 0);
+  for (const grace of on.node.graces) expect(grace).toBeLessThanOrEqual(7);
+  expect(stops).toBeGreaterThan(1);
+});
+
 test("pods of before open() wait, and those removed meanwhile never start", async () => {
   const on = await stage();
   const closed = new PodWorkers({} as never);
