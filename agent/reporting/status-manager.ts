@@ -131,6 +131,10 @@ export class StatusManager {
     const entry = this.#entries.get(uid);
     if (!entry || this.#stopped) return;
     entry.served = served ?? {};
+    const { setBack, status } = entry;
+    // It was shown otherwise meanwhile: the same change is one more.
+    if (setBack && status && servedDrift(entry.served, status) !== setBack)
+      entry.setBack = undefined;
     this.#compareLater(entry);
   }
 
@@ -147,6 +151,8 @@ export class StatusManager {
     const { served, sent, status } = entry;
     if (!served || !sent || !status) return;
     entry.served = undefined;
+    // A pod that others declared to be over never runs again.
+    if (!isStaticPod(entry.pod) && isPodTerminal({ status: served })) return;
     const drift = servedDrift(served, status);
     if (drift !== undefined && drift !== entry.setBack) {
       entry.sent = ownPart(served, status);

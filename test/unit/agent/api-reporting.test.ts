@@ -187,6 +187,24 @@ test("what is set back leaves what others wrote meanwhile", async () => {
   expect(Object.keys(written as object)).toEqual(["conditions"]);
 });
 
+test("one change after another is set back, each once", async () => {
+  const on = reportsOf();
+  on.reports.statuses.set(apiPod, readyAs("True"));
+  await settle();
+  const marked = readyAs("False", "NodeNotReady");
+  expect(await writtenAfter(on, marked, 10_000)).toHaveLength(1);
+  on.reports.statuses.served("u", readyAs("True"));
+  expect(await writtenAfter(on, marked, 10_000)).toHaveLength(1);
+});
+
+test("a phase that others declared to be the last one stays", async () => {
+  const on = reportsOf();
+  on.reports.statuses.set(apiPod, readyAs("True"));
+  await settle();
+  const over = { ...readyAs("True"), phase: "Failed" };
+  expect(await writtenAfter(on, over, 60_000)).toEqual([]);
+});
+
 test("a status that is served late takes nothing back", async () => {
   const on = reportsOf();
   on.reports.statuses.set(apiPod, readyAs("True"));
