@@ -43,9 +43,10 @@ export async function podUsage(
 ): Promise<Map<string, PodUsage>> {
   const { config, cgroups } = sources;
   const ofCgroups = await Promise.all(pods.map((pod) => cgroups.podUsage(pod)));
+  // A pod without a cgroup uses nothing yet, where others have theirs.
   const sufficient =
     !disk &&
-    ofCgroups.every(({ workingSetBytes }) => workingSetBytes !== undefined);
+    ofCgroups.some(({ workingSetBytes }) => workingSetBytes !== undefined);
   const stats = await containerStats(sources, sufficient);
   const usage = new Map<string, PodUsage>();
   for (const [index, pod] of pods.entries()) {
