@@ -114,7 +114,9 @@ class Reflector<T extends KubeObject> {
         return await this.#streamingList();
       } catch (error) {
         // What a list would meet, too, is left to the loop.
+        const hasStarted = this.#resourceVersion !== "";
         if (
+          hasStarted ||
           !(error instanceof ApiError) ||
           isExpired(error) ||
           error.code === 429
