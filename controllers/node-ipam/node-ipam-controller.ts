@@ -137,7 +137,10 @@ class NodeIpam {
       // Whatever else was written to the Node meanwhile: ranges that it has already are kept by its validation.
       await this.#context.client.resource(nodes).patch(name, undefined, {
         type: "strategic",
-        body: { spec: { podCIDR: ranges[0], podCIDRs: ranges } },
+        body: {
+          metadata: { uid: node.metadata.uid },
+          spec: { podCIDR: ranges[0], podCIDRs: ranges },
+        },
       });
       this.#waiting.delete(name);
     } catch (error) {
