@@ -186,16 +186,14 @@ export class PodWorker {
 
   /** Ends the pod; its object stays. Again with less grace: hurries. */
   end(request: EndRequest): void {
-    const { deletionGracePeriodSeconds: deletion } = this.#pod.metadata;
-    // What the specification says counts only where nothing else was said yet.
-    const isFirst = this.phase === "syncing" || deletion !== undefined;
-    const grace =
-      request.graceSeconds ?? (isFirst ? graceSeconds(this.#pod) : undefined);
-    this.#state = states.ended(this.#state, {
-      ...request,
-      ...(grace === undefined ? {} : { graceSeconds: grace }),
-    });
-    if (grace !== undefined) this.#ending.shorten(grace);
+    const { deletionGracePeriodSeconds: said } = this.#pod.metadata;
+    // The specification's counts only where nothing else was said yet.
+    const own = this.phase === "syncing" || said !== undefined;
+    const wanted: EndRequest = own
+      ? { graceSeconds: graceSeconds(this.#pod), ...request }
+      : request;
+    this.#state = states.ended(this.#state, wanted);
+    this.#ending.shorten(wanted.graceSeconds ?? Infinity);
     this.#abort.abort();
     this.wake();
   }
