@@ -18,7 +18,10 @@ import {
 import type { MetricsFilter } from "../api/metrics/filter.ts";
 import type { PrivateKeyPem } from "../api/pki/keys.ts";
 import type { NamedPair, ServingTls } from "../api/pki/serving-tls.ts";
-import type { RequestAuthenticator } from "./authentication/authenticator.ts";
+import type {
+  AuthenticationRequest,
+  RequestAuthenticator,
+} from "./authentication/authenticator.ts";
 import { BearerTokenAuthenticator } from "./authentication/bearer-token.ts";
 import {
   ClientCertificateAuthenticator,
@@ -38,8 +41,7 @@ export interface PortTls {
   readonly certificate: string;
   readonly key: PrivateKeyPem;
   readonly clientCa?: string;
-  /** In place of the front proxy's. */
-  readonly frontProxyCa?: string;
+  readonly frontProxy?: FrontProxy;
   /** In place of those of `servingTls`. */
   readonly named?: readonly NamedPair[];
 }
@@ -48,8 +50,6 @@ export interface PortTls {
 export interface FrontProxy {
   /** PEM. */
   readonly authority: string;
-  /** Of the authority, which the authenticator asks. */
-  readonly verifier: ClientCertificateVerifier;
   readonly authenticator: RequestAuthenticator;
 }
 
@@ -61,7 +61,8 @@ export interface PartPortOptions {
   readonly servingTls?: ServingTls;
   /** Paths anyone may read; one ending in * is a prefix. Default: the three of health. */
   readonly alwaysAllow?: readonly string[];
-  readonly frontProxy?: FrontProxy;
+  /** Authorities of clients may come later: clients are asked for certificates in any case. */
+  readonly asksForCertificates?: boolean;
   readonly tokens?: TokenAuthenticator;
   /** Without it only alwaysAllow and system:masters get in. */
   readonly authorizer?: Authorizer;
@@ -101,14 +102,18 @@ const stopGraceMs = 1_000;
 export async function startPartPort(
   options: PartPortOptions,
 ): Promise<PartPort> {
-  const { address, tls, frontProxy, tokens, what, logger } = options;
+  const { address, tls, tokens, what, logger } = options;
+  let { frontProxy } = tls;
   const verifier = new ClientCertificateVerifier(
     tls.clientCa ?? "",
     systemClock,
   );
   const identifying = {
     authenticators: [
-      ...(frontProxy ? [frontProxy.authenticator] : []),
+      {
+        authenticate: (request: AuthenticationRequest) =>
+          frontProxy?.authenticator.authenticate(request),
+      },
       new ClientCertificateAuthenticator(verifier),
       new BearerTokenAuthenticator(tokens),
     ],
@@ -117,10 +122,7 @@ export async function startPartPort(
   };
   // The authorities whose certificates clients are asked for; each request checks later which one it trusts for what.
   const serving = (pair: PortTls): ServingCertificate => {
-    const clientCa = [
-      pair.clientCa,
-      frontProxy && (pair.frontProxyCa ?? frontProxy.authority),
-    ]
+    const clientCa = [pair.clientCa, pair.frontProxy?.authority]
       .filter(Boolean)
       .join("\n");
     return {
@@ -135,7 +137,9 @@ export async function startPartPort(
     port: options.port,
     tls: serving(tls),
     ...(options.servingTls ? { servingTls: options.servingTls } : {}),
-    asksForCertificates: tls.clientCa !== undefined || frontProxy !== undefined,
+    asksForCertificates:
+      options.asksForCertificates ??
+      (tls.clientCa !== undefined || frontProxy !== undefined),
     maxConnections,
     routes: routesOf(options, verifier),
     admit: async (request) => {
@@ -158,8 +162,7 @@ export async function startPartPort(
     port: port.port,
     updateTls(renewed) {
       verifier.setAuthorities(renewed.clientCa ?? "");
-      if (renewed.frontProxyCa)
-        frontProxy?.verifier.setAuthorities(renewed.frontProxyCa);
+      ({ frontProxy } = renewed);
       port.reload(serving(renewed));
     },
     stop: () => port.stop(stopGraceMs),

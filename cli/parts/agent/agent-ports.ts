@@ -13,6 +13,7 @@ import type {
   TokenAuthenticator,
 } from "../../../api/contracts.ts";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
+import type { NamedPair } from "../../../api/pki/serving-tls.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ClientMetrics } from "../../../client/metrics/client-metrics.ts";
 import {
@@ -27,10 +28,17 @@ import { DependencyError, UsageError } from "../../options/table.ts";
 import { agentServingPair } from "../serving/made-pair.ts";
 import { emulatedVersionOf } from "../api/emulated-version.ts";
 import { metricsFilter } from "../metrics-options.ts";
-import { readAuthorityFile } from "../option-files.ts";
-import { givenServing } from "../serving/serving-source.ts";
+import {
+  FollowedCertificates,
+  type FollowedCertificatesParts,
+} from "../serving/followed-certificates.ts";
+import {
+  authorityFiles,
+  namedFiles,
+  pairFiles,
+} from "../serving/serving-source.ts";
 import { programFamilies } from "../program-families.ts";
-import { namedPairs, servingTlsOf } from "../serving/serving-tls.ts";
+import { servingTlsOf } from "../serving/serving-tls.ts";
 import { zpageOptions } from "../zpages.ts";
 import { agentConfig } from "./agent-config.ts";
 import { shownConfiguration } from "./shown-configuration.ts";
@@ -61,27 +69,38 @@ export interface AgentPortOptions {
   readonly certificateDirectory: string;
 }
 
+/** What the options' files hold. */
+export interface AgentPortFiles {
+  readonly serving: CertificatePair | undefined;
+  readonly named: readonly NamedPair[];
+  readonly clientCa: string | undefined;
+}
+
+export const agentPortFiles = (
+  values: OptionValues,
+): FollowedCertificatesParts<AgentPortFiles> => ({
+  serving: pairFiles(values, "tls-cert-file", "tls-private-key-file"),
+  named: namedFiles(values),
+  clientCa: authorityFiles(values, "client-ca-file"),
+});
+
+/** @param ca the cluster's authority */
 export function servingTls(
-  options: AgentPortOptions,
+  { values, clock, certificateDirectory }: AgentPortOptions,
   ca: CertificatePair | undefined,
+  files: AgentPortFiles,
 ): AgentServerTls {
-  const { values, clock } = options;
   const pair =
-    givenServing(values)?.read() ??
+    files.serving ??
     agentServingPair({
-      directory: options.certificateDirectory,
+      directory: certificateDirectory,
       nodeName: agentConfig(values).nodeName,
       clock,
       ...(ca ? { authority: ca } : {}),
     });
-  const clientCaFile = values.optionalText("client-ca-file");
-  const clientCa = clientCaFile
-    ? readAuthorityFile("client-ca-file", clientCaFile)
-    : ca?.certificate;
+  const clientCa = files.clientCa ?? ca?.certificate;
   return {
-    certificate: pair.certificate,
-    key: pair.key,
-    named: namedPairs(values),
+    ...{ certificate: pair.certificate, key: pair.key, named: files.named },
     ...(clientCa ? { clientCa } : {}),
   };
 }
@@ -198,7 +217,14 @@ export async function openAgentPorts(
     },
     logger: options.logger.child({ part: "agent-server" }),
     clock,
-    tls: servingTls(options, cluster?.ca),
+    tls: servingTls(
+      options,
+      cluster?.ca,
+      new FollowedCertificates({
+        parts: agentPortFiles(values),
+        ...{ clock: options.clock, logger: options.logger },
+      }).values,
+    ),
     servingTls: servingTlsOf(values, (message) => options.logger.warn(message)),
     debuggingHandlers: values.flag("enable-debugging-handlers"),
     profiling: values.flag("profiling"),

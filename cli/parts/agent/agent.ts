@@ -167,7 +167,7 @@ export async function startAgentPart(
     throw error instanceof StartRefusal ? new UsageError(error.message) : error;
   }
   const serving = server && new ServingFiles(options, server);
-  await serving?.start();
+  serving?.start();
   const keeper = serving && keepServingCertificate(options, serving, agent);
   const utilChains = await startUtilChains(values, clock, logger);
   return {

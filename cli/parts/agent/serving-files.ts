@@ -2,19 +2,21 @@
 // --tls-private-key-file, --tls-sni-cert-key and --client-ca-file are followed, and a renewed certificate keeps the
 // authority of the moment.
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
-import type {
-  AgentServer,
-  AgentServerTls,
-} from "../../../server/agent-server.ts";
+import type { AgentServer } from "../../../server/agent-server.ts";
 import { FollowedCertificates } from "../serving/followed-certificates.ts";
-import { givenServing, trustFiles } from "../serving/serving-source.ts";
-import { servingTls, type AgentPortOptions } from "./agent-ports.ts";
+import {
+  agentPortFiles,
+  servingTls,
+  type AgentPortFiles,
+  type AgentPortOptions,
+} from "./agent-ports.ts";
 
 export class ServingFiles {
-  readonly #followed: FollowedCertificates<AgentServerTls>;
+  readonly #followed: FollowedCertificates<AgentPortFiles>;
   #authority: CertificatePair | undefined;
   #pair: CertificatePair | undefined;
 
+  /** @throws UsageError naming the option whose file can't be used */
   constructor(
     private readonly options: AgentPortOptions,
     private readonly server: Pick<AgentServer, "updateTls">,
@@ -22,15 +24,15 @@ export class ServingFiles {
     const { values, clock, logger } = options;
     this.#authority = options.cluster?.ca;
     this.#followed = new FollowedCertificates({
-      files: [...(givenServing(values)?.files ?? []), ...trustFiles(values)],
-      read: () => this.#tls(),
-      changed: (tls) => server.updateTls(tls),
+      parts: agentPortFiles(values),
       ...{ clock, logger },
     });
   }
 
-  async start(): Promise<void> {
-    await this.#followed.start();
+  /** Uses what has changed since the port was opened, too. */
+  start(): void {
+    this.#use();
+    this.#followed.start(() => this.#use());
   }
 
   stop(): void {
@@ -40,17 +42,19 @@ export class ServingFiles {
   /** Serves with a certificate for the addresses of the moment, made by the cluster's authority. */
   renew(authority: CertificatePair): void {
     this.#authority = authority;
-    this.#followed.renew();
+    this.#use();
   }
 
   /** Serves with a certificate that was asked of the cluster. */
   use(pair: CertificatePair): void {
     this.#pair = pair;
-    this.#followed.renew();
+    this.#use();
   }
 
-  /** @throws UsageError while a file can't be used */
-  #tls(): AgentServerTls {
-    return { ...servingTls(this.options, this.#authority), ...this.#pair };
+  #use(): void {
+    this.server.updateTls({
+      ...servingTls(this.options, this.#authority, this.#followed.values),
+      ...this.#pair,
+    });
   }
 }

@@ -21,7 +21,10 @@ import { AdmissionPart } from "./admission.ts";
 import type { Clock } from "../../../api/clock.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { Store } from "../../../storage/store.ts";
-import { publishAuthentication } from "../../../client/access/authentication-config.ts";
+import {
+  publishAuthentication,
+  type PublishedAuthentication,
+} from "../../../client/access/authentication-config.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
 import { advertisedAddress, urlHost } from "../addresses.ts";
@@ -31,11 +34,10 @@ import { externalSigner } from "./authentication/external-signer.ts";
 import { componentChecks } from "./component-checks.ts";
 import { emulatedVersionOf } from "./emulated-version.ts";
 import { readEncryption } from "./encryption/encryption.ts";
+import { AuthenticationPublisher } from "../serving/authentication-publisher.ts";
 import type { ServingSource } from "../serving/serving-source.ts";
 import {
-  CertificateRenewals,
-  readCertificates,
-  servingCertificate,
+  FollowedApiCertificates,
   type ApiCertificates,
   type ClientAuthorities,
 } from "./certificates.ts";
@@ -102,49 +104,40 @@ async function createPriorityClasses(
   );
 }
 
-/** Makes known by which authorities this server knows clients and front proxies. */
-const publish = (
-  transport: Pick<Transport, "request">,
+/** By which authorities this server knows clients and front proxies. */
+const publishedOf = (
   values: OptionValues,
   { clientCa, headerCa }: ClientAuthorities,
-): Promise<void> => {
+): PublishedAuthentication => {
   const requestHeader = requestHeaderOf(values, headerCa);
-  return publishAuthentication(transport, {
+  return {
     ...(clientCa ? { clientCa } : {}),
     ...(requestHeader ? { requestHeader } : {}),
-  });
+  };
 };
 
 /** What is known once the server's parts are made. */
 interface Made {
   security?: Security;
   proxy?: ProxyHandler;
-  transport?: Pick<Transport, "request">;
+  publisher?: AuthenticationPublisher;
 }
 
 /** Has all that uses certificates use renewed ones. */
-function renewalsOf(
-  { values, serving, pki, clock }: ApiPartOptions,
-  server: ApiServer,
-  { security, proxy, transport }: Made,
-  { egress, logger }: { egress: Egress; logger: Logger },
-): CertificateRenewals {
-  return new CertificateRenewals(
-    { values, source: serving, pki },
-    {
-      ...{ server, clock, logger },
-      changed(renewed) {
-        security!.updateAuthorities(renewed.authorities);
-        proxy!.setDialing(dialing(values, renewed, egress));
-        publish(transport!, values, renewed.authorities).catch(
-          (error: unknown) => {
-            logger.error({ err: error }, "authorities could not be published");
-          },
-        );
-      },
-    },
-  );
-}
+const useRenewed =
+  (
+    server: ApiServer,
+    values: OptionValues,
+    { security, proxy, publisher }: Made,
+    egress: Egress,
+  ) =>
+  (renewed: ApiCertificates): void => {
+    if (renewed.serving) server.reloadCertificate(renewed.serving);
+    server.setProxyCertificate(renewed.proxy);
+    security!.updateAuthorities(renewed.authorities);
+    proxy!.setDialing(dialing(values, renewed, egress));
+    publisher!.publish(publishedOf(values, renewed.authorities));
+  };
 
 const discoveryPaths = (
   { issuer, issuerKeys: keys }: Security,
@@ -185,8 +178,9 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     componentChecks: componentChecks(store, options.whole ?? false),
     ...(services.allocators ? { services: services.allocators } : {}),
   });
-  const certificates = readCertificates({ values, source, pki });
-  const tls = servingCertificate(certificates);
+  const own = { values, source, pki, clock, logger };
+  const followed = new FollowedApiCertificates(own);
+  const certificates = followed.now;
   const header = requestHeaderOf(values, certificates.authorities.headerCa);
   const made: Made = {};
   const port = (): number => server.port;
@@ -201,7 +195,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     ...served,
     ...{ sealOf: encryption.sealOf, tracer: asked.tracing?.tracer },
     ...(audit ? { auditor: audit } : {}),
-    ...(tls ? { tls } : {}),
+    ...(certificates.serving ? { tls: certificates.serving } : {}),
     moreMetrics: () => [
       ...(services.allocators ? allocatorFamilies(services.allocators) : []),
       ...asked.families(),
@@ -217,7 +211,7 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         ...{ tracer: asked.tracing?.tracer, externalSigner: asked.signer },
         featureGates: served.featureGates ?? {},
       };
-      const security = createSecurity(context);
+      const security = createSecurity(context, certificates.authorities);
       const proxy = new ProxyHandler({
         ...{ state, logger },
         maxBytesPerSecond: values.number("max-connection-bytes-per-sec"),
@@ -248,13 +242,17 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
         },
         async bootstrap(transport) {
           admission.connect(transport);
-          made.transport = transport;
+          const writer = { transport, clock, logger };
+          made.publisher = new AuthenticationPublisher(writer);
           await Promise.all([
             security.startPolicy(transport, served.featureGates ?? {}),
             createPriorityClasses(transport),
             ...(options.nodeMetrics ? [createMetricsReader(transport)] : []),
             createTokenTracking(transport, clock),
-            publish(transport, values, certificates.authorities),
+            publishAuthentication(
+              transport,
+              publishedOf(values, certificates.authorities),
+            ),
           ]);
         },
         async stop() {
@@ -270,15 +268,15 @@ export async function startApiPart(options: ApiPartOptions): Promise<ApiPart> {
     },
   });
   await start(server, encryption.checks);
-  const renewals = renewalsOf(options, server, made, { egress, logger });
-  await renewals.start();
+  followed.start(useRenewed(server, values, made, egress));
   return {
     server,
     security: made.security!,
-    updatePki: (renewed) => renewals.updatePki(renewed),
+    updatePki: (renewed) => followed.updatePki(renewed),
     updateAddress: () => server.advertise(ownAddress()),
     async stop() {
-      renewals.stop();
+      followed.stop();
+      made.publisher?.stop();
       await server.stop();
       await Promise.all([audit?.close(), asked.tracing?.stop()]);
     },

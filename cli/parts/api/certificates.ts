@@ -3,7 +3,6 @@
 // the server runs.
 import type { Logger } from "pino";
 import type {
-  ApiServer,
   ClusterPki,
   DialerOptions,
 } from "../../../apiserver-lite/index.ts";
@@ -12,28 +11,13 @@ import type { CertificatePair } from "../../../api/pki/certificate.ts";
 import type { NamedPair } from "../../../api/pki/serving-tls.ts";
 import type { ServingCertificate } from "../../../http-kit/listener.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { readAuthorityFile, readPair } from "../option-files.ts";
 import { FollowedCertificates } from "../serving/followed-certificates.ts";
-import { trustFiles, type ServingSource } from "../serving/serving-source.ts";
-import { namedPairs } from "../serving/serving-tls.ts";
-
-export interface ApiCertificates {
-  /** Undefined: plain HTTP. */
-  readonly serving: CertificatePair | undefined;
-  readonly named: readonly NamedPair[];
-  readonly authorities: ClientAuthorities;
-  /** What node agents know the server by, and whom it believes there. */
-  readonly agents: Pick<DialerOptions, "clientCertificate" | "agentAuthority">;
-  /** What aggregated servers know it by. */
-  readonly proxy: CertificatePair | undefined;
-}
-
-interface CertificateOptions {
-  readonly values: OptionValues;
-  /** Undefined: the PKI's pair. */
-  readonly source: ServingSource | undefined;
-  readonly pki: ClusterPki | undefined;
-}
+import {
+  authorityFiles,
+  namedFiles,
+  pairFiles,
+  type ServingSource,
+} from "../serving/serving-source.ts";
 
 /** PEM: of clients, and of proxies that speak for clients. */
 export interface ClientAuthorities {
@@ -41,110 +25,73 @@ export interface ClientAuthorities {
   readonly headerCa: string | undefined;
 }
 
-/**
- * A whole cluster has clients of its own (the administrator of the kubeconfig that it writes, nodes that join), whose
- * authority stays beside those of --client-ca-file.
- */
-export function clientAuthorities(
-  values: OptionValues,
-  pki: ClusterPki | undefined,
-): ClientAuthorities {
-  const given = (option: string): string | undefined => {
-    const file = values.optionalText(option);
-    return file && readAuthorityFile(option, file);
-  };
-  const clients = [given("client-ca-file"), pki?.clusterCa.certificate].filter(
-    (each) => each !== undefined && each !== "",
-  );
-  return {
-    clientCa: clients.length > 0 ? clients.join("\n") : undefined,
-    headerCa:
-      given("requestheader-client-ca-file") ?? pki?.frontProxyCa.certificate,
-  };
+export interface ApiCertificates {
+  /** Undefined: plain HTTP. */
+  readonly serving: ServingCertificate | undefined;
+  readonly authorities: ClientAuthorities;
+  /** What node agents know the server by, and whom it believes there. */
+  readonly agents: Pick<DialerOptions, "clientCertificate" | "agentAuthority">;
+  /** What aggregated servers know it by. */
+  readonly proxy: CertificatePair | undefined;
 }
 
-/** @throws UsageError naming the option whose file can't be used */
-export function readCertificates({
-  values,
-  source,
-  pki,
-}: CertificateOptions): ApiCertificates {
-  const authorityFile = values.optionalText("kubelet-certificate-authority");
-  return {
-    serving: source ? source.read() : pki?.serving,
-    named: namedPairs(values),
-    authorities: clientAuthorities(values, pki),
-    agents: {
-      clientCertificate:
-        readPair(values, "kubelet-client-certificate", "kubelet-client-key") ??
-        pki?.kubeletClient,
-      agentAuthority: authorityFile
-        ? readAuthorityFile("kubelet-certificate-authority", authorityFile)
-        : pki?.clusterCa.certificate,
-    },
-    proxy:
-      readPair(values, "proxy-client-cert-file", "proxy-client-key-file") ??
-      pki?.frontProxyClient,
-  };
+/** What the options' files hold. */
+interface Given {
+  serving: CertificatePair | undefined;
+  named: readonly NamedPair[];
+  clientCa: string | undefined;
+  headerCa: string | undefined;
+  agentClient: CertificatePair | undefined;
+  agentAuthority: string | undefined;
+  proxy: CertificatePair | undefined;
 }
 
-/** Undefined: plain HTTP. */
-export function servingCertificate({
-  serving,
-  named,
-  authorities: { clientCa, headerCa },
-}: ApiCertificates): ServingCertificate | undefined {
-  return (
-    serving && {
-      ...{ cert: serving.certificate, key: serving.key, named },
-      clientCa: [clientCa, headerCa].filter(Boolean).join("\n"),
-    }
-  );
+interface CertificateOptions {
+  readonly values: OptionValues;
+  /** Undefined: the PKI's pair. */
+  readonly source: ServingSource | undefined;
+  readonly pki: ClusterPki | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
-
-const clientFiles = [
-  "kubelet-client-certificate",
-  "kubelet-client-key",
-  "kubelet-certificate-authority",
-  "proxy-client-cert-file",
-  "proxy-client-key-file",
-];
 
 /** Follows the files of the options, and takes renewed certificates of the PKI. */
-export class CertificateRenewals {
-  readonly #followed: FollowedCertificates<ApiCertificates>;
+export class FollowedApiCertificates {
+  readonly #followed: FollowedCertificates<Given>;
   #pki: ClusterPki | undefined;
 
-  constructor(
-    { values, source, pki }: CertificateOptions,
-    private readonly options: {
-      readonly server: Pick<
-        ApiServer,
-        "reloadCertificate" | "setProxyCertificate"
-      >;
-      /** What others than the server's port do with them. */
-      readonly changed: (certificates: ApiCertificates) => void;
-      readonly clock: Clock;
-      readonly logger: Logger;
-    },
-  ) {
+  /** @throws UsageError naming the option whose file can't be used */
+  constructor({ values, source, pki, clock, logger }: CertificateOptions) {
     this.#pki = pki;
-    const { clock, logger } = options;
-    this.#followed = new FollowedCertificates({
-      files: [
-        ...(source?.files ?? []),
-        ...trustFiles(values),
-        ...clientFiles.flatMap((name) => values.optionalText(name) ?? []),
-      ],
-      read: () => readCertificates({ values, source, pki: this.#pki }),
-      changed: (certificates) => this.#use(certificates),
+    this.#followed = new FollowedCertificates<Given>({
+      parts: {
+        serving: source ?? { files: [], read: () => undefined },
+        named: namedFiles(values),
+        clientCa: authorityFiles(values, "client-ca-file"),
+        headerCa: authorityFiles(values, "requestheader-client-ca-file"),
+        agentClient: pairFiles(
+          values,
+          "kubelet-client-certificate",
+          "kubelet-client-key",
+        ),
+        agentAuthority: authorityFiles(values, "kubelet-certificate-authority"),
+        proxy: pairFiles(
+          values,
+          "proxy-client-cert-file",
+          "proxy-client-key-file",
+        ),
+      },
       ...{ clock, logger },
     });
   }
 
-  /** The files are as they were read at the start. */
-  start(): Promise<void> {
-    return this.#followed.start();
+  /** In use at the moment. */
+  get now(): ApiCertificates {
+    return certificatesOf(this.#followed.values, this.#pki);
+  }
+
+  start(changed: (certificates: ApiCertificates) => void): void {
+    this.#followed.start(() => changed(this.now));
   }
 
   stop(): void {
@@ -155,12 +102,35 @@ export class CertificateRenewals {
     this.#pki = pki;
     this.#followed.renew();
   }
+}
 
-  #use(certificates: ApiCertificates): void {
-    const { server, changed } = this.options;
-    const serving = servingCertificate(certificates);
-    if (serving) server.reloadCertificate(serving);
-    server.setProxyCertificate(certificates.proxy);
-    changed(certificates);
-  }
+/**
+ * A whole cluster has clients of its own (the administrator of the kubeconfig that it writes, nodes that join), whose
+ * authority stays beside those of --client-ca-file.
+ */
+function certificatesOf(
+  given: Given,
+  pki: ClusterPki | undefined,
+): ApiCertificates {
+  const clients = [given.clientCa, pki?.clusterCa.certificate].filter(
+    (each) => each !== undefined && each !== "",
+  );
+  const authorities = {
+    clientCa: clients.length > 0 ? clients.join("\n") : undefined,
+    headerCa: given.headerCa ?? pki?.frontProxyCa.certificate,
+  };
+  const pair = given.serving ?? pki?.serving;
+  const { clientCa, headerCa } = authorities;
+  return {
+    authorities,
+    serving: pair && {
+      ...{ cert: pair.certificate, key: pair.key, named: given.named },
+      clientCa: [clientCa, headerCa].filter(Boolean).join("\n"),
+    },
+    agents: {
+      clientCertificate: given.agentClient ?? pki?.kubeletClient,
+      agentAuthority: given.agentAuthority ?? pki?.clusterCa.certificate,
+    },
+    proxy: given.proxy ?? pki?.frontProxyClient,
+  };
 }

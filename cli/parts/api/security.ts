@@ -28,7 +28,7 @@ import type { Transport } from "../../../client/transport.ts";
 import { createTokens, type TokenOptions } from "./authentication/tokens.ts";
 import type { Family } from "../../../api/metrics/family.ts";
 import type { OptionValues } from "../../options/parse.ts";
-import { clientAuthorities, type ClientAuthorities } from "./certificates.ts";
+import type { ClientAuthorities } from "./certificates.ts";
 
 export interface Security {
   readonly authenticator: RequestAuthenticator;
@@ -164,9 +164,12 @@ function reviewStrategies(
   };
 }
 
-export function createSecurity(options: TokenOptions): Security {
-  const { values, pki, state, clock, logger } = options;
-  const { clientCa, headerCa } = clientAuthorities(values, pki);
+/** @param authorities believed from the start */
+export function createSecurity(
+  options: TokenOptions,
+  { clientCa, headerCa }: ClientAuthorities,
+): Security {
+  const { values, state, clock, logger } = options;
   const verifier = clientCa
     ? new ClientCertificateVerifier(clientCa, clock)
     : undefined;

@@ -16,55 +16,56 @@ import type { Client } from "../../../client/client.ts";
 import { configMaps } from "../../../client/resources.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { DependencyError } from "../../options/table.ts";
-import { readAuthorityFile } from "../option-files.ts";
 
-interface ClientAuthentication {
+/** Whom a port believes. */
+interface Believed {
   /** PEM. */
   readonly clientCa?: string;
   readonly frontProxy?: FrontProxy;
-  /**
-   * Calls back with what the API server publishes from now on, until the result is called; undefined where nothing of it
-   * is believed.
-   */
+}
+
+/** What the options' own files say, each PEM. */
+export interface GivenAuthorities {
+  readonly clientCa: string | undefined;
+  readonly headerCa: string | undefined;
+}
+
+interface ClientAuthentication {
+  /** What the API server published before the start; empty where nothing of it is believed. */
+  readonly published: PublishedAuthentication;
+  /** Calls back with what it publishes from now on, until the result is called; undefined where nothing of it is believed. */
   follow?(changed: (published: PublishedAuthentication) => void): () => void;
 }
 
 const lower = (names: readonly string[]): string[] =>
   names.map((name) => name.toLowerCase());
 
-/**
- * What the options' own files say, each PEM.
- * @throws UsageError for a file that can't be used
- */
-export function givenAuthorities(values: OptionValues): {
-  clientCa?: string;
-  frontProxyCa?: string;
-} {
-  const clientFile = values.optionalText("client-ca-file");
-  const header = givenRequestHeader(values);
-  return {
-    ...(clientFile
-      ? { clientCa: readAuthorityFile("client-ca-file", clientFile) }
-      : {}),
-    ...(header ? { frontProxyCa: header.authority } : {}),
-  };
-}
-
-/** undefined: not asked for. */
-function givenRequestHeader(
+/** Front proxies of the options, by an authority of theirs. */
+const givenRequestHeader = (
   values: OptionValues,
-): PublishedAuthentication["requestHeader"] {
-  const file =
-    values.has("requestheader-client-ca-file") &&
-    values.optionalText("requestheader-client-ca-file");
-  if (!file) return undefined;
+  authority: string,
+): NonNullable<PublishedAuthentication["requestHeader"]> => ({
+  authority,
+  allowedNames: values.list("requestheader-allowed-names"),
+  usernameHeaders: values.list("requestheader-username-headers"),
+  groupHeaders: values.list("requestheader-group-headers"),
+  uidHeaders: values.list("requestheader-uid-headers"),
+  extraPrefixes: values.list("requestheader-extra-headers-prefix"),
+});
+
+/** What the options say comes before what is published. */
+export function believed(
+  values: OptionValues,
+  given: GivenAuthorities,
+  published: PublishedAuthentication,
+): Believed {
+  const clientCa = given.clientCa ?? published.clientCa;
+  const header = given.headerCa
+    ? givenRequestHeader(values, given.headerCa)
+    : published.requestHeader;
   return {
-    authority: readAuthorityFile("requestheader-client-ca-file", file),
-    allowedNames: values.list("requestheader-allowed-names"),
-    usernameHeaders: values.list("requestheader-username-headers"),
-    groupHeaders: values.list("requestheader-group-headers"),
-    uidHeaders: values.list("requestheader-uid-headers"),
-    extraPrefixes: values.list("requestheader-extra-headers-prefix"),
+    ...(clientCa ? { clientCa } : {}),
+    ...(header ? { frontProxy: frontProxyOf(header) } : {}),
   };
 }
 
@@ -76,16 +77,15 @@ function frontProxyOf({
   uidHeaders,
   extraPrefixes,
 }: NonNullable<PublishedAuthentication["requestHeader"]>): FrontProxy {
-  const verifier = new ClientCertificateVerifier(authority, systemClock);
   const authenticator = new RequestHeaderAuthenticator({
-    verifier,
+    verifier: new ClientCertificateVerifier(authority, systemClock),
     allowedNames,
     usernameHeaders: lower(usernameHeaders),
     groupHeaders: lower(groupHeaders),
     uidHeaders: lower(uidHeaders),
     extraPrefixes: lower(extraPrefixes),
   });
-  return { authority, verifier, authenticator };
+  return { authority, authenticator };
 }
 
 /** What the API server published; nothing where it did not. */
@@ -137,26 +137,23 @@ function followPublished(
     .addHandler({ onAdd: use, onUpdate: (_old, object) => use(object) });
 }
 
-/** @param client of --authentication-kubeconfig */
+/**
+ * @param client of --authentication-kubeconfig
+ * @param given what needs no look-up
+ */
 export async function clientAuthentication(
   values: OptionValues,
   client: Client | undefined,
+  given: GivenAuthorities,
   logger: Logger,
 ): Promise<ClientAuthentication> {
-  const { clientCa: ownCa } = givenAuthorities(values);
-  const ownHeader = givenRequestHeader(values);
   const looksUp =
     client !== undefined &&
     !values.flag("authentication-skip-lookup") &&
-    (!ownCa || !ownHeader);
-  const found = looksUp ? await published(client, values, logger) : {};
-  const clientCa = ownCa || found.clientCa;
-  const header = ownHeader ?? found.requestHeader;
+    (!given.clientCa || !given.headerCa);
+  if (!looksUp) return { published: {} };
   return {
-    ...(clientCa ? { clientCa } : {}),
-    ...(header ? { frontProxy: frontProxyOf(header) } : {}),
-    ...(looksUp
-      ? { follow: (changed) => followPublished(client, logger, changed) }
-      : {}),
+    published: await published(client, values, logger),
+    follow: (changed) => followPublished(client, logger, changed),
   };
 }

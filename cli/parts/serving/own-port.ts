@@ -5,9 +5,12 @@ import { systemClock, type Clock } from "../../../api/clock.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { emulatedVersionOf, gatesOfPart } from "../api/emulated-version.ts";
 import { delegatedAccess } from "../delegated-access.ts";
+import type { CertificatePair } from "../../../api/pki/certificate.ts";
+import type { NamedPair } from "../../../api/pki/serving-tls.ts";
 import {
+  believed,
   clientAuthentication,
-  givenAuthorities,
+  type GivenAuthorities,
 } from "./client-authentication.ts";
 import {
   startPartPort,
@@ -18,36 +21,31 @@ import {
 import { DependencyError } from "../../options/table.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import type { PartMetrics } from "../part-metrics.ts";
-import type { PublishedAuthentication } from "../../../client/access/authentication-config.ts";
 import { FollowedCertificates } from "./followed-certificates.ts";
-import {
-  partServing,
-  trustFiles,
-  type ServingSource,
-} from "./serving-source.ts";
+import { authorityFiles, namedFiles, partServing } from "./serving-source.ts";
 import { programFamilies } from "../program-families.ts";
-import { namedPairs, servingTlsOf } from "./serving-tls.ts";
+import { servingTlsOf } from "./serving-tls.ts";
 
-/**
- * What the files of the options say at the moment.
- * @param published whose clients and front proxies are believed where no option says so
- */
-function portTls(
-  values: OptionValues,
-  source: ServingSource,
-  published: PublishedAuthentication,
-): PortTls {
-  const {
-    clientCa = published.clientCa,
-    frontProxyCa = published.requestHeader?.authority,
-  } = givenAuthorities(values);
-  const { certificate, key } = source.read();
-  return {
-    ...{ certificate, key, named: namedPairs(values) },
-    ...(clientCa ? { clientCa } : {}),
-    ...(frontProxyCa ? { frontProxyCa } : {}),
-  };
+interface PortFiles extends GivenAuthorities {
+  readonly serving: CertificatePair;
+  readonly named: readonly NamedPair[];
 }
+
+/** @throws UsageError naming the option whose file can't be used */
+const followFiles = (
+  values: OptionValues,
+  name: string,
+  parts: { clock: Clock; logger: Logger },
+): FollowedCertificates<PortFiles> =>
+  new FollowedCertificates<PortFiles>({
+    parts: {
+      serving: partServing(values, name),
+      named: namedFiles(values),
+      clientCa: authorityFiles(values, "client-ca-file"),
+      headerCa: authorityFiles(values, "requestheader-client-ca-file"),
+    },
+    ...parts,
+  });
 
 /** @param part its name in the made certificate's file, how messages call the port, and its metrics */
 export async function openOwnPort(
@@ -64,7 +62,7 @@ export async function openOwnPort(
   const access = await delegatedAccess(values, logger);
   const port = values.number("secure-port");
   let health: PartPort | undefined;
-  let followed: FollowedCertificates<PortTls> | undefined;
+  let followed: FollowedCertificates<PortFiles> | undefined;
   let unfollow: (() => void) | undefined;
   try {
     const filter = values.has("disabled-metrics")
@@ -72,19 +70,30 @@ export async function openOwnPort(
       : undefined;
     const gates = gatesOfPart(values, () => undefined);
     const program = programFamilies(values, gates, emulatedVersionOf(values));
-    const clients = await clientAuthentication(values, access.reviewer, logger);
     if (port > 0) {
-      const source = partServing(values, part.name);
-      let published: PublishedAuthentication = clients;
-      const read = (): PortTls => portTls(values, source, published);
+      const { clock = systemClock } = part;
+      const files = followFiles(values, part.name, { clock, logger });
+      followed = files;
+      const clients = await clientAuthentication(
+        ...([values, access.reviewer, files.values, logger] as const),
+      );
+      let { published } = clients;
+      const tls = (): PortTls => {
+        const { serving, named } = files.values;
+        const { certificate, key } = serving;
+        return {
+          ...{ certificate, key, named },
+          ...believed(values, files.values, published),
+        };
+      };
       const opened = await startPartPort({
         address: values.text("bind-address"),
         port,
-        tls: read(),
+        tls: tls(),
+        ...(clients.follow ? { asksForCertificates: true } : {}),
         servingTls: servingTlsOf(values, (message) => logger.warn(message)),
         alwaysAllow: values.list("authorization-always-allow-paths"),
         ...access,
-        ...(clients.frontProxy ? { frontProxy: clients.frontProxy } : {}),
         healthy: () => Promise.resolve(),
         ...(part.moreMetrics ? { moreMetrics: part.moreMetrics } : {}),
         metrics: () => [...program(), ...part.metrics.families()],
@@ -96,18 +105,15 @@ export async function openOwnPort(
         throw new DependencyError(error.message);
       });
       health = opened;
-      followed = new FollowedCertificates({
-        files: [...source.files, ...trustFiles(values)],
-        ...{ read, clock: part.clock ?? systemClock, logger },
-        changed: (tls) => opened.updateTls(tls),
-      });
-      await followed.start();
+      const use = (): void => opened.updateTls(tls());
+      files.start(use);
       unfollow = clients.follow?.((found) => {
         published = found;
-        followed?.renew();
+        use();
       });
     }
   } catch (error) {
+    followed?.stop();
     await health?.stop();
     await access.close();
     throw error;

@@ -1,31 +1,62 @@
-// Where the pair that a port serves with comes from, and the files that a port's options name: those are followed while it
-// serves.
+// Files that the options of a port name: the pair that it serves with, pairs by server name, and authorities of its clients
+// and of front proxies. They are followed while it serves.
 import * as path from "node:path";
 import * as os from "node:os";
 import type { CertificatePair } from "../../../api/pki/certificate.ts";
+import type { NamedPair } from "../../../api/pki/serving-tls.ts";
 import { systemClock } from "../../../api/clock.ts";
 import type { OptionValues } from "../../options/parse.ts";
 import { UsageError } from "../../options/table.ts";
-import { readPair } from "../option-files.ts";
+import { readAuthorityFile, readPair } from "../option-files.ts";
+import type { CertificateFiles } from "./followed-certificates.ts";
 import { agentServingPair, foundServingPair } from "./made-pair.ts";
-import { namedPairFiles } from "./serving-tls.ts";
+import { namedPairFiles, namedPairs } from "./serving-tls.ts";
 
-export interface ServingSource {
-  /** Empty: the pair is made here and stays. */
-  readonly files: readonly string[];
-  /** @throws UsageError while the files hold no pair */
-  read(): CertificatePair;
+/** The pair of a port; without files it is made here and stays. */
+export type ServingSource = CertificateFiles<CertificatePair>;
+
+/** A pair of two options; undefined where they are not given. */
+export function pairFiles(
+  values: OptionValues,
+  certificateName: string,
+  keyName: string,
+): CertificateFiles<CertificatePair | undefined> {
+  return {
+    files: [certificateName, keyName].flatMap(
+      (name) => values.optionalText(name) ?? [],
+    ),
+    read: () => readPair(values, certificateName, keyName),
+  };
 }
+
+/** Authorities of an option, PEM; undefined where it is not given, or the program has no such option. */
+export function authorityFiles(
+  values: OptionValues,
+  name: string,
+): CertificateFiles<string | undefined> {
+  const file = values.has(name) ? values.optionalText(name) : undefined;
+  return {
+    files: file ? [file] : [],
+    read: () => (file ? readAuthorityFile(name, file) : undefined),
+  };
+}
+
+/** Certificates by server name. */
+export const namedFiles = (
+  values: OptionValues,
+): CertificateFiles<readonly NamedPair[]> => ({
+  files: namedPairFiles(values),
+  read: () => namedPairs(values),
+});
 
 /** The pair of --tls-cert-file and --tls-private-key-file; undefined: not given. */
 export function givenServing(values: OptionValues): ServingSource | undefined {
-  const names = ["tls-cert-file", "tls-private-key-file"] as const;
-  const read = (): CertificatePair | undefined => readPair(values, ...names);
-  if (!read()) return undefined;
-  return {
-    files: names.map((name) => values.text(name)),
-    read: () => read()!,
-  };
+  const { files, read } = pairFiles(
+    values,
+    "tls-cert-file",
+    "tls-private-key-file",
+  );
+  return read() && { files, read: () => read()! };
 }
 
 /** The pair of --tls-cert-file, else one that was put into --cert-dir, else one made and kept there. */
@@ -49,12 +80,4 @@ export function partServing(values: OptionValues, name: string): ServingSource {
     nodeName: os.hostname(),
   });
   return { files: [], read: () => pair };
-}
-
-/** Files beside the pair that decide whom a port believes, and what it serves with by server name. */
-export function trustFiles(values: OptionValues): string[] {
-  const authorities = ["client-ca-file", "requestheader-client-ca-file"]
-    .filter((name) => values.has(name))
-    .flatMap((name) => values.optionalText(name) ?? []);
-  return [...authorities, ...namedPairFiles(values)].filter(Boolean);
 }

@@ -223,6 +223,43 @@ describe("authorities that the API server publishes", () => {
     const asJane = { "X-Remote-User": "jane" };
     expect(await metrics(port, certificateOf(next, "p"), asJane)).toBe("jane");
     expect(await metrics(port, proxy, asJane)).toBe(401);
+    await patch({ "requestheader-allowed-names": '["only"]' });
+    await eventually(async () => {
+      // No proxy any more, but a client of its own.
+      expect(await metrics(port, certificateOf(next, "p"), asJane)).toBe("p");
+      return true;
+    });
+    expect(await metrics(port, certificateOf(next, "only"), asJane)).toBe(
+      "jane",
+    );
+  });
+
+  test("what is published after the start only is believed", async () => {
+    const api = await start(
+      "apiserver",
+      `--token-auth-file=${file('t,admin,1,"system:masters"\n')}`,
+    );
+    const port = await start(
+      "controller-manager",
+      `--authentication-kubeconfig=${kubeconfig(`https://127.0.0.1:${api.port}`)}`,
+    );
+    expect(await metrics(port, admin)).not.toBe(200);
+    const { code } = await askPort(
+      ...([api.port, "POST"] as const),
+      "/api/v1/namespaces/kube-system/configmaps",
+      {
+        token: "t",
+        body: {
+          metadata: { name: "extension-apiserver-authentication" },
+          data: { "client-ca-file": clients.certificate },
+        },
+      },
+    );
+    expect(code).toBe(201);
+    await eventually(async () => {
+      expect(await metrics(port, admin)).toBe(200);
+      return true;
+    });
   });
 
   test.each(["controller-manager", "scheduler"] as const)(

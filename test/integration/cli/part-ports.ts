@@ -86,7 +86,7 @@ export async function openPort(
     };
     const server = (await openAgentPorts(options, createScriptedView()))!;
     const files = new ServingFiles(options, server);
-    await files.start();
+    files.start();
     return {
       port,
       log,

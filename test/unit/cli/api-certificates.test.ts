@@ -14,12 +14,10 @@ import {
 import { apiServerOptions } from "../../../cli/options/apiserver.ts";
 import { parseOptions } from "../../../cli/options/parse.ts";
 import {
-  CertificateRenewals,
-  readCertificates,
+  FollowedApiCertificates,
   type ApiCertificates,
 } from "../../../cli/parts/api/certificates.ts";
 import { givenServing } from "../../../cli/parts/serving/serving-source.ts";
-import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -74,9 +72,9 @@ const proxyOptions = (files: { certificate: string; key: string }) => [
 test("the options' files come before the cluster's PKI", () => {
   const pki = clusterPki();
   const read = (...args: string[]): ApiCertificates =>
-    readCertificates({ values: values(...args), source: undefined, pki });
+    follow(pki, ...args).followed.now;
   expect(read()).toMatchObject({
-    serving: pki.serving,
+    serving: { cert: pki.serving.certificate },
     proxy: pki.frontProxyClient,
     agents: { clientCertificate: pki.kubeletClient },
     authorities: { headerCa: pki.frontProxyCa.certificate },
@@ -95,83 +93,111 @@ function follow(
 ): {
   clock: FakeClock;
   used: ApiCertificates[];
-  renewals: CertificateRenewals;
-  look(): Promise<void>;
+  followed: FollowedApiCertificates;
+  look(): void;
 } {
   const clock = new FakeClock();
   const used: ApiCertificates[] = [];
   const given = values(...args);
-  const renewals = new CertificateRenewals(
-    { values: given, source: givenServing(given), pki },
-    {
-      server: { reloadCertificate() {}, setProxyCertificate() {} },
-      changed: (certificates) => used.push(certificates),
-      ...{ clock, logger: pino({ level: "silent" }) },
-    },
-  );
-  return {
-    ...{ clock, used, renewals },
-    async look() {
-      clock.advance(10_000);
-      await eventually(() => clock.pending === 1, { what: "the look to end" });
-    },
-  };
+  const followed = new FollowedApiCertificates({
+    ...{ values: given, source: givenServing(given), pki },
+    ...{ clock, logger: pino({ level: "silent" }) },
+  });
+  followed.start((certificates) => used.push(certificates));
+  return { clock, used, followed, look: () => clock.advance(10_000) };
 }
 
-test("a pair that was renewed in its files is used, and what is no pair is not", async () => {
+test("a pair that was renewed in its files is used, and what is no pair is not", () => {
   const [first, second] = [pairOf("first"), pairOf("second")];
   const files = filesOf(first);
-  const { renewals, look, used, clock } = follow(
+  const { followed, look, used, clock } = follow(
     undefined,
     ...proxyOptions(files),
   );
   const proxies = (): unknown[] => used.map(({ proxy }) => proxy?.certificate);
-  await renewals.start();
-  await look();
+  look();
   files.write("certificate", second);
-  await look();
+  look();
   expect(proxies()).toEqual([]);
   files.write("key", second);
-  await look();
+  look();
   expect(proxies()).toEqual([second.certificate]);
   fs.rmSync(files.key);
-  await look();
-  await look();
+  look();
+  look();
   expect(proxies()).toEqual([second.certificate]);
-  renewals.stop();
+  followed.stop();
   expect(clock.pending).toBe(0);
 });
 
-test("a PKI that was renewed is used beside the files, whose pair goes on serving", async () => {
+test("files that are gone hold up no other's", () => {
+  const files = filesOf(pairOf("proxy"));
+  const ca = path.join(directories(), "ca.crt");
+  fs.writeFileSync(ca, authority.certificate);
+  const { followed, look, used } = follow(
+    undefined,
+    ...proxyOptions(files),
+    `--client-ca-file=${ca}`,
+  );
+  fs.rmSync(files.key);
+  const other = createCertificateAuthority({
+    subject: { commonName: "other" },
+    nowMs,
+  });
+  fs.writeFileSync(ca, other.certificate);
+  look();
+  expect(used.map(({ authorities }) => authorities.clientCa)).toEqual([
+    other.certificate,
+  ]);
+  followed.stop();
+});
+
+test("a PKI that was renewed is used beside the files, whose pair goes on serving", () => {
   const own = pairOf("own");
   const files = filesOf(own);
-  const { renewals, used, look } = follow(
+  const { followed, used, look } = follow(
     clusterPki(),
     `--tls-cert-file=${files.certificate}`,
     `--tls-private-key-file=${files.key}`,
   );
-  await renewals.start();
   const next = clusterPki();
-  renewals.updatePki(next);
+  followed.updatePki(next);
+  const serving = expect.objectContaining({ cert: own.certificate }) as object;
   expect(used).toEqual([
-    expect.objectContaining({ serving: own, proxy: next.frontProxyClient }),
+    expect.objectContaining({ serving, proxy: next.frontProxyClient }),
   ]);
-  // Files that are broken at that moment leave all as it was; the PKI is used with them once they are whole.
-  files.write("key", pairOf("other"));
+  // Files that are broken at that moment hold it up no more, and are read once they are whole, though they look the same.
+  const { mtime } = fs.statSync(files.key);
+  fs.renameSync(files.key, `${files.key}.away`);
   const last = clusterPki();
-  renewals.updatePki(last);
-  expect(used).toHaveLength(1);
-  files.write("key", own);
-  await look();
-  expect(used.at(-1)).toMatchObject({
-    serving: own,
-    proxy: last.frontProxyClient,
-  });
-  renewals.stop();
+  followed.updatePki(last);
+  expect(used.at(-1)).toMatchObject({ serving, proxy: last.frontProxyClient });
+  fs.renameSync(`${files.key}.away`, files.key);
+  expect(fs.statSync(files.key).mtime).toEqual(mtime);
+  const before = used.length;
+  look();
+  expect(used.length).toBe(before + 1);
+  followed.stop();
 });
 
-test("without files and options nothing is looked at", async () => {
-  const { renewals, clock } = follow(undefined);
-  await renewals.start();
-  expect(clock.pending).toBe(0);
+test("what changes while the server starts is used at the first look", () => {
+  const files = filesOf(pairOf("first"));
+  const given = values(...proxyOptions(files));
+  const clock = new FakeClock();
+  const used: ApiCertificates[] = [];
+  const followed = new FollowedApiCertificates({
+    ...{ values: given, source: undefined, pki: undefined },
+    ...{ clock, logger: pino({ level: "silent" }) },
+  });
+  const second = pairOf("second");
+  files.write("certificate", second);
+  files.write("key", second);
+  followed.start((certificates) => used.push(certificates));
+  clock.advance(10_000);
+  expect(used.at(-1)?.proxy?.certificate).toBe(second.certificate);
+  followed.stop();
+});
+
+test("without files and options nothing is looked at", () => {
+  expect(follow(undefined).clock.pending).toBe(0);
 });
