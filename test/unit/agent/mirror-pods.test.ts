@@ -6,7 +6,7 @@ import type { Pod } from "../../../api/types/core-v1.ts";
 import { createClient } from "../../../client/create-client.ts";
 import { pods } from "../../../client/resources.ts";
 import { eventually } from "../../support/eventually.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeClock, settle } from "../../support/fake-clock.ts";
 import { MemoryApi } from "../../support/memory-api.ts";
 
 const logger = pino({ level: "silent" });
@@ -76,6 +76,8 @@ test.each([
     const own = version("a");
     const { uid } = (await api.get("p", "default")).metadata;
     mirrors.ended({ ...own, spec: { ...own.spec, restartPolicy } });
+    // Long enough for a deletion.
+    for (let turn = 0; turn < 20; turn++) await settle();
     await eventually(async () => {
       const now = await api.get("p", "default").catch(() => undefined);
       return now !== undefined && (now.metadata.uid === uid) === kept;
