@@ -2,12 +2,17 @@
 import type { DiskShare } from "./pod-usage.ts";
 import type { SignalName } from "./signals.ts";
 
-/**
- * Beside the node's file system, which has volumes and logs: nothing is elsewhere; images and writable layers are on one
- * of their own; or images alone are, and the layers are with the volumes.
- */
-export type DiskLayout =
-  "together" | "images and layers apart" | "images apart";
+/** A file system, by the first of these that lies on it: the node's has volumes and logs. */
+type Place = "node" | "images" | "layers";
+
+export interface DiskLayout {
+  readonly images: Exclude<Place, "layers">;
+  /** Containers' writable layers. */
+  readonly layers: Place;
+}
+
+/** Nothing is elsewhere. */
+export const together: DiskLayout = { images: "node", layers: "node" };
 
 /** What can be removed without ending a pod. */
 export interface Garbage {
@@ -24,36 +29,38 @@ interface Devices {
 }
 
 export function diskLayout({ node, images, layers }: Devices): DiskLayout {
-  if (images === undefined || images === node) return "together";
-  return layers === undefined || layers === images
-    ? "images and layers apart"
-    : "images apart";
+  if (images === undefined) return together;
+  const ofImages = images === node ? "node" : "images";
+  if (layers === undefined || layers === images)
+    return { images: ofImages, layers: ofImages };
+  return { images: ofImages, layers: layers === node ? "node" : "layers" };
+}
+
+/** Whether volumes, images and layers lie on more than one file system. */
+export function isApart({ images, layers }: DiskLayout): boolean {
+  return images !== "node" || layers !== "node";
 }
 
 /** What of a pod lies on the file system of the signal. */
 export function shareOn(signal: SignalName, layout: DiskLayout): DiskShare {
-  const ofImages = signal.startsWith("imagefs.");
-  switch (layout) {
-    case "together":
-      return "all";
-    case "images and layers apart":
-      return ofImages ? "writable layers" : "logs and volumes";
-    case "images apart":
-      return ofImages ? "nothing" : "all";
-  }
+  const place = placeOf(signal, layout);
+  const hasLayers = layout.layers === place;
+  if (place === "node") return hasLayers ? "all" : "logs and volumes";
+  return hasLayers ? "writable layers" : "nothing";
 }
 
 /** What of garbage lies on the file system of the signal. */
 export function garbageOn(signal: SignalName, layout: DiskLayout): Garbage {
-  const ofImages = signal.startsWith("imagefs.");
-  if (!ofImages && !signal.startsWith("nodefs."))
-    return { containers: false, images: false };
-  switch (layout) {
-    case "together":
-      return { containers: true, images: true };
-    case "images and layers apart":
-      return { containers: ofImages, images: ofImages };
-    case "images apart":
-      return { containers: !ofImages, images: ofImages };
-  }
+  const place = placeOf(signal, layout);
+  return {
+    containers: layout.layers === place,
+    images: layout.images === place,
+  };
+}
+
+/** Undefined for what is no file system. */
+function placeOf(signal: SignalName, layout: DiskLayout): Place | undefined {
+  if (signal.startsWith("nodefs.")) return "node";
+  if (signal.startsWith("imagefs.")) return layout.images;
+  return signal.startsWith("containerfs.") ? layout.layers : undefined;
 }

@@ -8,6 +8,7 @@ import type { Clock, Timer } from "../api/clock.ts";
 import type { Pod } from "../api/types/core-v1.ts";
 import {
   garbageOn,
+  isApart,
   shareOn,
   type DiskLayout,
   type Garbage,
@@ -91,7 +92,7 @@ export class EvictionManager {
     this.#limits = options.localStorageLimits
       ? new StorageLimitWatch({
           ...options,
-          imagesApart: () => options.diskLayout() !== "together",
+          imagesApart: () => isApart(options.diskLayout()),
           end: (pod, { message, limit }) => {
             this.#end(pod, {
               message,

@@ -8,7 +8,7 @@ import type { Pod } from "../api/types/core-v1.ts";
 import { formatBinary } from "./format.ts";
 import { containerStorage, type PodUsage } from "./pod-usage.ts";
 import type { Starved } from "./ranking.ts";
-import type { SignalName, Signals } from "./signals.ts";
+import { isDiskSignal, type SignalName, type Signals } from "./signals.ts";
 import { amountOf, type Threshold } from "./thresholds.ts";
 
 interface EvictionMessage {
@@ -20,9 +20,7 @@ interface EvictionMessage {
 export function starvedBy(signal: SignalName): Starved {
   if (signal === "pid.available") return "pids";
   if (signal.endsWith(".inodesFree")) return "inodes";
-  return signal === "nodefs.available" || signal === "imagefs.available"
-    ? "ephemeral-storage"
-    : "memory";
+  return isDiskSignal(signal) ? "ephemeral-storage" : "memory";
 }
 
 export function evictionMessage(

@@ -1,7 +1,7 @@
 // What the thresholds say over time: a condition comes at once and goes only after the transition period without a
 // threshold of its kind being met, so that it does not flap; a soft threshold is due after its grace period; one that was
 // due stays so until its minimum is given back. Pure but for what it remembers. The rules are the reference's.
-import type { SignalName, Signals } from "./signals.ts";
+import { isDiskSignal, type SignalName, type Signals } from "./signals.ts";
 import { thresholdsMet, type Threshold } from "./thresholds.ts";
 
 export interface NodePressure {
@@ -24,6 +24,8 @@ const order: readonly SignalName[] = [
   "nodefs.inodesFree",
   "imagefs.available",
   "imagefs.inodesFree",
+  "containerfs.available",
+  "containerfs.inodesFree",
   "pid.available",
 ];
 
@@ -77,7 +79,5 @@ export class PressureState {
 
 function kindOf(signal: SignalName): keyof NodePressure {
   if (signal === "pid.available") return "pid";
-  return signal.startsWith("imagefs.") || signal.startsWith("nodefs.")
-    ? "disk"
-    : "memory";
+  return isDiskSignal(signal) ? "disk" : "memory";
 }

@@ -11,12 +11,19 @@ const signalNames = [
   "nodefs.inodesFree",
   "imagefs.available",
   "imagefs.inodesFree",
+  "containerfs.available",
+  "containerfs.inodesFree",
   "pid.available",
 ] as const;
 export type SignalName = (typeof signalNames)[number];
 
 export function isSignalName(name: string): name is SignalName {
   return (signalNames as readonly string[]).includes(name);
+}
+
+/** Of a file system: its bytes or its inodes. */
+export function isDiskSignal(name: SignalName): boolean {
+  return /^(?:node|image|container)fs\./.test(name);
 }
 
 export interface Signal {
@@ -31,6 +38,8 @@ interface SignalSources {
   nodefs: string;
   /** File system of images; undefined where the runtime does not report it. */
   imagefs: string | undefined;
+  /** File system of writable layers; undefined where they lie with the volumes or the images, whose signals are theirs. */
+  containerfs: string | undefined;
   /** Memory that the cgroup of all pods has left below its limit; undefined where it has none. */
   podsMemory: () => Promise<Signal | undefined>;
 }
@@ -39,9 +48,10 @@ interface SignalSources {
 export async function readSignals(sources: SignalSources): Promise<Signals> {
   const signals = new Map<SignalName, Signal>();
   const filesystem = async (
-    name: "nodefs" | "imagefs",
-    path: string,
+    name: "nodefs" | "imagefs" | "containerfs",
+    path: string | undefined,
   ): Promise<void> => {
+    if (path === undefined) return;
     const found = await statfs(path).catch(() => undefined);
     if (!found) return;
     signals.set(`${name}.available`, {
@@ -57,9 +67,8 @@ export async function readSignals(sources: SignalSources): Promise<Signals> {
   };
   await Promise.all([
     filesystem("nodefs", sources.nodefs),
-    sources.imagefs === undefined
-      ? undefined
-      : filesystem("imagefs", sources.imagefs),
+    filesystem("imagefs", sources.imagefs),
+    filesystem("containerfs", sources.containerfs),
     sources
       .podsMemory()
       .then(

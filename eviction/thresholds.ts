@@ -32,7 +32,11 @@ export interface ThresholdSettings {
   readonly enforcePods: boolean;
 }
 
-/** @throws Error that names the signal and its value */
+/**
+ * Layers on a file system of their own have the thresholds of the node's, as at the reference; elsewhere nothing is read
+ * that these would be compared with.
+ * @throws Error that names the signal and its value
+ */
 export function parseThresholds(settings: ThresholdSettings): Threshold[] {
   const graces = gracePeriods(settings.softGracePeriod);
   const reclaims = minimumReclaims(settings.minimumReclaim);
@@ -54,6 +58,12 @@ export function parseThresholds(settings: ThresholdSettings): Threshold[] {
       );
     add(signal, amount, graceMs);
   }
+  const layers = thresholds.flatMap((each): Threshold[] => {
+    const [filesystem, unit] = each.signal.split(".");
+    if (filesystem !== "nodefs") return [];
+    const signal = `containerfs.${unit}`;
+    return isSignalName(signal) ? [{ ...each, signal }] : [];
+  });
   const memory = settings.enforcePods
     ? thresholds.filter(
         ({ signal, graceMs }) => signal === "memory.available" && graceMs === 0,
@@ -61,6 +71,7 @@ export function parseThresholds(settings: ThresholdSettings): Threshold[] {
     : [];
   return [
     ...thresholds,
+    ...layers,
     ...memory.map((each): Threshold => ({
       ...each,
       signal: "allocatableMemory.available",
@@ -125,7 +136,7 @@ function gracePeriods(
   );
 }
 
-/** Signals of the containers' file system follow those of images or of the node, as at the reference: given ones are ignored. */
+/** Thresholds of the layers' file system follow those of the images' or of the node's, as at the reference: given ones are ignored. */
 export const followingSignals: readonly string[] = [
   "containerfs.available",
   "containerfs.inodesFree",

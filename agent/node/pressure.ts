@@ -9,7 +9,11 @@ import {
   EvictionManager,
   type Eviction,
 } from "../../eviction/eviction-manager.ts";
-import { diskLayout, type DiskLayout } from "../../eviction/disk-layout.ts";
+import {
+  diskLayout,
+  together,
+  type DiskLayout,
+} from "../../eviction/disk-layout.ts";
 import type { ImageGarbage } from "../../eviction/image-garbage.ts";
 import type { NodePressure } from "../../eviction/pressure-state.ts";
 import { readSignals, type Signal } from "../../eviction/signals.ts";
@@ -52,7 +56,8 @@ export class PressureControl {
   readonly #evictions = new Map<string, number>();
   #imageFs: string | undefined;
   #imageFsFound = false;
-  #diskLayout: DiskLayout = "together";
+  #layersFs: string | undefined;
+  #diskLayout: DiskLayout = together;
   #imageFsAtMs = 0;
 
   constructor(options: PressureControlOptions) {
@@ -92,6 +97,7 @@ export class PressureControl {
         const signals = await readSignals({
           nodefs: config.rootDirectory,
           imagefs: this.#imageFs,
+          containerfs: this.#layersFs,
           podsMemory: () => this.#podsMemory(),
         });
         const disk = signals.get("nodefs.available");
@@ -167,6 +173,10 @@ export class PressureControl {
     ]);
     this.#imageFs = images === undefined ? undefined : found.mountpoint;
     this.#diskLayout = diskLayout({ node, images, layers });
+    this.#layersFs =
+      this.#diskLayout.layers === "layers"
+        ? found.layers?.mountpoint
+        : undefined;
     this.#imageFsFound = true;
   }
 }

@@ -1,6 +1,7 @@
 // Which pods end when the node is short, with which words; and pods above their own disk limits.
 import pino from "pino";
 import type { Container, Pod, Volume } from "../../../api/types/core-v1.ts";
+import { together, type DiskLayout } from "../../../eviction/disk-layout.ts";
 import { EvictionManager } from "../../../eviction/eviction-manager.ts";
 import { formatBinary } from "../../../eviction/format.ts";
 import { storageExcess } from "../../../eviction/local-storage.ts";
@@ -120,7 +121,7 @@ function manager(
     /** Once it was read what pods use. */
     meanwhile?: Signals;
     settings?: Partial<ThresholdSettings>;
-    layout?: "images and layers apart";
+    layout?: DiskLayout;
     maxPodGraceSeconds?: number;
   } = {},
 ): Made {
@@ -156,7 +157,7 @@ function manager(
       return Promise.resolve();
     },
     readSignals: () => Promise.resolve(now),
-    diskLayout: () => options.layout ?? "together",
+    diskLayout: () => options.layout ?? together,
     evict: (pod: Pod, { message, graceSeconds }) => {
       running.add(pod.metadata.uid ?? "");
       ended.push(`${pod.metadata.name}: ${message}`);
@@ -343,7 +344,7 @@ test("with images on a file system of their own, the node's is sought among pods
       ["writes", using(0, 100)],
       ["logs", using(0, 0, 10)],
     ]),
-    { layout: "images and layers apart" },
+    { layout: { images: "images", layers: "images" } },
   );
   await look(fullDisk);
   expect(reclaimed()).toBe(0);

@@ -1,6 +1,7 @@
 // Pods above their own disk limits: who is looked at, how often, and that a look at millions of files holds up nobody else.
 import pino from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
+import { together } from "../../../eviction/disk-layout.ts";
 import { EvictionManager } from "../../../eviction/eviction-manager.ts";
 import { hasStorageLimits } from "../../../eviction/local-storage.ts";
 import type { EvictablePod, PodUsage } from "../../../eviction/pod-usage.ts";
@@ -161,7 +162,7 @@ test("the node's pressure is seen while a pod's files are being counted", async 
       Promise.resolve(
         new Map([["memory.available", { available, capacity: 1 << 30 }]]),
       ),
-    diskLayout: () => "together",
+    diskLayout: () => together,
     evict: () => undefined,
     isEnded: () => false,
     onChange: ({ memory }) => pressures.push(memory),
