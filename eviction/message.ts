@@ -31,12 +31,10 @@ export function evictionMessage(
 ): EvictionMessage {
   const starved = starvedBy(threshold.signal);
   const inBytes = starved === "memory" || starved === "ephemeral-storage";
-  const shown = (amount: number): string =>
-    inBytes ? formatBinary(amount) : String(Math.round(amount));
   const { amount } = threshold;
   const found = signals.get(threshold.signal);
   const met = found
-    ? `Threshold quantity: ${amount.kind === "absolute" ? amount.text : shown(amountOf(amount, found.capacity))}, available: ${shown(found.available)}. `
+    ? `Threshold quantity: ${amount.kind === "absolute" ? amount.text : formatBinary(amountOf(amount, found.capacity))}, available: ${inBytes ? formatBinary(found.available) : canonicalQuantity(Math.round(found.available))}. `
     : "";
   const above = inBytes ? containersAbove(pod, usage, starved) : [];
   return {

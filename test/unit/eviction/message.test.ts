@@ -1,6 +1,7 @@
 // What the message of an eviction says of its containers.
 import type { Pod } from "../../../api/types/core-v1.ts";
 import { evictionMessage } from "../../../eviction/message.ts";
+import { noUsage } from "../../../eviction/pod-usage.ts";
 import { parseThresholds } from "../../../eviction/thresholds.ts";
 
 test("requests are shown as they are written, shares of the capacity in whole bytes", () => {
@@ -45,4 +46,30 @@ test("requests are shown as they are written, shares of the capacity in whole by
   expect(evictionMessage(pod, usage, threshold!, signals).message).toBe(
     "The node was low on resource: memory. Threshold quantity: 858993881, available: 4Ki. Container c was using 256Mi, request is 100M, has larger consumption of memory. ",
   );
+});
+
+test("what is left of inodes is a decimal quantity, a share of them a binary one", () => {
+  const pod: Pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "ns", uid: "u" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const message = (share: string, available: number): string => {
+    const [threshold] = parseThresholds({
+      hard: { "nodefs.inodesFree": share },
+      soft: {},
+      softGracePeriod: {},
+      minimumReclaim: {},
+      enforcePods: false,
+    });
+    const signals = new Map([
+      ["nodefs.inodesFree", { available, capacity: 40_960 }] as const,
+    ]);
+    return evictionMessage(pod, noUsage, threshold!, signals).message;
+  };
+  expect([message("5%", 1000), message("2500", 1999)]).toEqual([
+    "The node was low on resource: inodes. Threshold quantity: 2Ki, available: 1k. ",
+    "The node was low on resource: inodes. Threshold quantity: 2500, available: 1999. ",
+  ]);
 });
