@@ -117,6 +117,7 @@ function wireContainerGarbage(parts: Wired): ContainerGarbage {
       const worker = workers.get(uid);
       return worker?.phase === "terminated" && !isStaticPod(worker.pod);
     },
+    isEvicted: (uid) => workers.get(uid)?.evicted ?? false,
     forgetRemoved: (uid) => runtimePods.markDirty(uid),
     maximum: config.maximumDeadContainers,
     minimumAgeMs: config.minimumContainerTtlMs,

@@ -25,16 +25,17 @@ import {
 import type { CgroupManager } from "../cgroups/cgroup-manager.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { PodEvents } from "../events/pod-events.ts";
+import type { ContainerGarbage } from "../pods/clean/container-garbage.ts";
 import { podUsage } from "../stats/pod-usage.ts";
 import { isCriticalPod } from "../pods/shape/critical-pod.ts";
+import { reclaimDisk } from "./reclaim-disk.ts";
 
 interface PressureControlOptions {
   readonly config: AgentConfig;
   readonly runtime: Runtime;
   readonly cgroups: CgroupManager;
   readonly images: ImageGarbage;
-  /** Ended containers: they hold images and their own layers and logs. */
-  readonly containers: { collect(all: boolean): Promise<unknown> };
+  readonly containers: Pick<ContainerGarbage, "collect">;
   readonly events: Pick<PodEvents, "node" | "pod">;
   /** Pods that run or will, not those that end. */
   readonly pods: () => readonly Pod[];
@@ -61,7 +62,7 @@ export class PressureControl {
   #imageFsAtMs = 0;
 
   constructor(options: PressureControlOptions) {
-    const { config, images, pods, events, logger } = options;
+    const { config, pods, events } = options;
     this.#options = options;
     this.#manager = new EvictionManager({
       ...options,
@@ -76,20 +77,7 @@ export class PressureControl {
           requests: podRequests(pod.spec),
         })),
       usage: (chosen, disk) => podUsage(options, chosen, disk),
-      reclaimDisk: async (garbage) => {
-        if (garbage.containers)
-          await options.containers
-            .collect(true)
-            .catch((error: unknown) =>
-              logger.warn({ err: error }, "can't remove ended containers"),
-            );
-        if (garbage.images)
-          await images
-            .collect(true)
-            .catch((error: unknown) =>
-              logger.warn({ err: error }, "can't give back disk space"),
-            );
-      },
+      reclaimDisk: (garbage) => reclaimDisk(options, garbage),
       readSignals: async () => {
         const search = this.#findImageFs();
         // A runtime that hangs holds up no look at the memory.

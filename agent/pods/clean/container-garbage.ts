@@ -13,6 +13,8 @@ interface ContainerGarbageOptions {
   readonly pods: () => readonly RuntimePod[];
   /** The pod's end was reported, and its object has what its containers said. */
   readonly isOver: (uid: string) => boolean;
+  /** The node ended the pod. */
+  readonly isEvicted: (uid: string) => boolean;
   readonly files: {
     unlinkContainerLog(
       podName: string,
@@ -44,19 +46,21 @@ export class ContainerGarbage {
     this.#options = options;
   }
 
-  /** Resolves to how many were removed. Overlapping calls are one. @param all those of pods that are over, too */
-  collect(all = false): Promise<number> {
-    this.#running ??= this.#collect(all).finally(
+  /** Resolves to how many were removed. Overlapping calls are one. @param those all of these pods, whatever may be kept */
+  collect(those: "none" | "evicted" | "over" = "none"): Promise<number> {
+    this.#running ??= this.#collect(those).finally(
       () => (this.#running = undefined),
     );
     return this.#running;
   }
 
-  async #collect(all: boolean): Promise<number> {
-    const { isOver, maximum } = this.#options;
+  async #collect(those: "none" | "evicted" | "over"): Promise<number> {
+    const { isOver, isEvicted, maximum } = this.#options;
     const ended = this.#ended();
-    const ofOver = ended.filter(({ pod }) => isOver(pod.uid));
-    const surplus = all ? ofOver : [];
+    const surplus = ended.filter(
+      ({ pod: { uid } }) =>
+        those !== "none" && isOver(uid) && (those === "over" || isEvicted(uid)),
+    );
     const left = ended.filter((each) => !surplus.includes(each));
     // The oldest go first.
     left.sort((a, b) => a.createdAtMs - b.createdAtMs);

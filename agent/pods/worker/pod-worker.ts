@@ -154,12 +154,12 @@ export class PodWorker {
     return this.#state.phase;
   }
 
-  /** The sources no longer have the pod. */
   get removed(): boolean {
-    const state = this.#state;
-    return (
-      state.phase === "gone" || (state.phase !== "syncing" && state.removed)
-    );
+    return states.isRemoved(this.#state);
+  }
+
+  get evicted(): boolean {
+    return states.isEvicted(this.#state, this.#pod);
   }
 
   /** It was found in the runtime, and no source has had it since the agent began. */

@@ -5,6 +5,7 @@
 //
 // Worked example: a pod is evicted, then its object is deleted, then its containers end, then it is torn down:
 //   syncing → terminating{Evicted} → terminating{Evicted, removed} → terminating{…, left} → terminated{…, clean} → gone
+import type { Pod } from "../../../api/types/core-v1.ts";
 import type { PodFailure } from "../../status/pod-status.ts";
 import type { RuntimePod } from "../runtime/runtime-pods.ts";
 
@@ -60,6 +61,20 @@ export function removed(state: WorkerState): WorkerState {
   if (state.phase === "syncing")
     return { phase: "terminating", end: {}, removed: true };
   return state.phase === "gone" ? state : { ...state, removed: true };
+}
+
+/** The sources no longer have the pod. */
+export function isRemoved(state: WorkerState): boolean {
+  return state.phase === "gone" || ("removed" in state && state.removed);
+}
+
+/** The agent ended it for the node's sake or for its limits, or one that ran before this one did. */
+export function isEvicted(
+  state: WorkerState,
+  { status }: Pick<Pod, "status">,
+): boolean {
+  const end = "end" in state ? state.end : {};
+  return !end.refused && (end.failure ?? status)?.reason === "Evicted";
 }
 
 export function containersEnded(

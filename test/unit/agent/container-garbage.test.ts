@@ -31,7 +31,8 @@ async function removed(
     maximum?: number;
     minimumAgeMs?: number;
     over?: string[];
-    all?: boolean;
+    evicted?: string[];
+    those?: "evicted" | "over";
     fails?: string;
   },
 ): Promise<string[]> {
@@ -47,6 +48,7 @@ async function removed(
     },
     pods: () => pods,
     isOver: (uid) => options.over?.includes(uid) ?? false,
+    isEvicted: (uid) => options.evicted?.includes(uid) ?? false,
     files: {
       unlinkContainerLog(_pod, _namespace, _name, id) {
         unlinked.push(id);
@@ -60,8 +62,8 @@ async function removed(
     logger: pino({ level: "silent" }),
   });
   const [first, second] = await Promise.all([
-    garbage.collect(options.all),
-    garbage.collect(options.all),
+    garbage.collect(options.those),
+    garbage.collect(options.those),
   ]);
   expect(first).toBe(second);
   expect(first).toBe(ids.length);
@@ -92,10 +94,9 @@ test("beyond the maximum the oldest go, but the newest of each name stays", asyn
 });
 
 test("when the disk is short all of pods that are over go, and nothing of others", async () => {
-  expect(await removed([live, over], { over: ["over"], all: true })).toEqual([
-    "over/c@60",
-    "over/c@5",
-  ]);
+  expect(
+    await removed([live, over], { over: ["over"], those: "over" }),
+  ).toEqual(["over/c@60", "over/c@5"]);
 });
 
 test("young ones stay, and one that can't be removed holds up nothing", async () => {
@@ -107,13 +108,33 @@ test("young ones stay, and one that can't be removed holds up nothing", async ()
     }),
   ).toEqual(["over/c@5", "live/a@10", "live/b@20"]);
   expect(
-    await removed([over], { over: ["over"], all: true, fails: "over/c@60" }),
+    await removed([over], {
+      over: ["over"],
+      those: "over",
+      fails: "over/c@60",
+    }),
   ).toEqual(["over/c@5"]);
 });
 
 test("one from before the clock was set back is old enough", async () => {
   const pods = [pod("over", "c@60", "c@9999", "d@90")];
   expect(
-    await removed(pods, { over: ["over"], all: true, minimumAgeMs: 30_000 }),
+    await removed(pods, {
+      over: ["over"],
+      those: "over",
+      minimumAgeMs: 30_000,
+    }),
   ).toEqual(["over/c@60", "over/c@9999"]);
+});
+
+test("when images alone are short those of evicted pods go, which hold theirs", async () => {
+  const evicted = pod("evicted", "d@70");
+  const ending = pod("ending", "e@80");
+  expect(
+    await removed([live, over, evicted, ending], {
+      over: ["over", "evicted"],
+      evicted: ["evicted", "ending"],
+      those: "evicted",
+    }),
+  ).toEqual(["evicted/d@70"]);
 });
