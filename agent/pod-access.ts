@@ -225,6 +225,9 @@ function currentRun(
   );
   if (found) return found;
   const state = containerState(pod, name);
+  const removed = state?.terminated?.containerID;
+  if (removed)
+    throw badRequest(`unable to retrieve container logs for ${removed}`);
   const reason = state?.waiting?.reason ?? "ContainerCreating";
   const why =
     reason === "ErrImagePull" || reason === "ImagePullBackOff"

@@ -1,6 +1,8 @@
-// What exec and attach answer when the runtime refuses a container that ran when it was last looked at.
+// What exec and attach answer when the runtime refuses a container that ran when it was last looked at, and what logs
+// answer of one that is not there.
 import { PodAccess } from "../../../agent/pod-access.ts";
 import type { ExecOptions } from "../../../api/contracts.ts";
+import type { ContainerStatus as StatusInPod } from "../../../api/types/core-v1.ts";
 import {
   RuntimeError,
   type ContainerStatus,
@@ -81,3 +83,42 @@ test("a runtime that is away is said to be", async () => {
     code: 503,
   });
 });
+
+test.each([
+  [
+    { terminated: { exitCode: 0, containerID: "cri-o://1" } },
+    "unable to retrieve container logs for cri-o://1",
+  ],
+  [
+    { waiting: { reason: "PodInitializing" } },
+    'container "app" in pod "p" is waiting to start: PodInitializing',
+  ],
+])(
+  "of a container that is not there the log says why: %j",
+  async (state, message) => {
+    const container = { name: "app", state };
+    const access = new PodAccess({
+      runtime: {} as Runtime,
+      rootDirectory: "/root",
+      clock: new FakeClock(),
+      pod: () => ({
+        ...pod,
+        status: { containerStatuses: [container as StatusInPod] },
+      }),
+      refresh: () =>
+        Promise.resolve({
+          ...{ uid: "u", name: "p", namespace: "ns" },
+          ...{ sandboxes: [], containers: [] },
+        }),
+      onChange: () => () => undefined,
+    });
+    await expect(
+      access.logs("ns", "p", {
+        container: "app",
+        follow: false,
+        previous: false,
+        timestamps: false,
+      }),
+    ).rejects.toMatchObject({ code: 400, message });
+  },
+);
