@@ -29,7 +29,7 @@ import { agentServingPair } from "../serving/made-pair.ts";
 import { emulatedVersionOf } from "../api/emulated-version.ts";
 import { metricsFilter } from "../metrics-options.ts";
 import {
-  FollowedCertificates,
+  readParts,
   type FollowedCertificatesParts,
 } from "../serving/followed-certificates.ts";
 import {
@@ -217,14 +217,7 @@ export async function openAgentPorts(
     },
     logger: options.logger.child({ part: "agent-server" }),
     clock,
-    tls: servingTls(
-      options,
-      cluster?.ca,
-      new FollowedCertificates({
-        parts: agentPortFiles(values),
-        ...{ clock: options.clock, logger: options.logger },
-      }).values,
-    ),
+    tls: servingTls(options, cluster?.ca, readParts(agentPortFiles(values))),
     servingTls: servingTlsOf(values, (message) => options.logger.warn(message)),
     debuggingHandlers: values.flag("enable-debugging-handlers"),
     profiling: values.flag("profiling"),

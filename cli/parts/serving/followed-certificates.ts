@@ -1,7 +1,8 @@
 // Files of certificates, keys and authorities, read again when they have changed, so that a renewal needs no restart. They
 // are looked at every ten seconds, each part for itself: one that can't be used (only one file of a pair was written yet, a
 // file is gone) keeps what was read last, is reported once, and holds up none of the others.
-import { statSync } from "node:fs";
+import { statSync, type Stats } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../../api/clock.ts";
 
@@ -17,6 +18,19 @@ export interface CertificateFiles<Value> {
 export type FollowedCertificatesParts<Values> = {
   readonly [Name in keyof Values]: CertificateFiles<Values[Name]>;
 };
+
+/** All parts as their files are now; throws for one that can't be used. */
+export function readParts<Values extends object>(
+  parts: FollowedCertificatesParts<Values>,
+): Values {
+  const values: Partial<Values> = {};
+  for (const name of namesOf(parts)) values[name] = parts[name].read();
+  return values as Values;
+}
+
+const namesOf = <Values>(
+  parts: FollowedCertificatesParts<Values>,
+): (keyof Values)[] => Object.keys(parts) as (keyof Values)[];
 
 interface FollowedCertificatesOptions<Values> {
   readonly parts: FollowedCertificatesParts<Values>;
@@ -42,14 +56,13 @@ export class FollowedCertificates<Values extends object> {
   /** Reads all parts; throws for one that can't be used. */
   constructor(options: FollowedCertificatesOptions<Values>) {
     this.#options = options;
-    const values: Partial<Values> = {};
-    for (const name of this.#names()) {
-      const { files, read } = options.parts[name];
-      // Before the files are read: what changes meanwhile is seen at the first look.
-      this.#known.set(name, { used: stateOf(files), refused: undefined });
-      values[name] = read();
+    const { parts } = options;
+    // Before the files are read: what changes meanwhile is seen at the first look.
+    for (const name of namesOf(parts)) {
+      const used = stateNow(parts[name].files);
+      this.#known.set(name, { used, refused: undefined });
     }
-    this.#values = values as Values;
+    this.#values = readParts(parts);
   }
 
   /** What is in use. */
@@ -60,7 +73,8 @@ export class FollowedCertificates<Values extends object> {
   /** @param changed gets the values each time that some were read again */
   start(changed: (values: Values) => void): void {
     this.#changed = changed;
-    if (this.#names().some((name) => this.#options.parts[name].files.length))
+    const { parts } = this.#options;
+    if (namesOf(parts).some((name) => parts[name].files.length > 0))
       this.#schedule();
   }
 
@@ -71,43 +85,43 @@ export class FollowedCertificates<Values extends object> {
 
   /** Reads all once more and calls back, as something beside the files has changed. */
   renew(): void {
-    for (const name of this.#names()) this.#read(name);
+    const { parts } = this.#options;
+    for (const name of namesOf(parts))
+      this.#read(name, stateNow(parts[name].files));
     this.#changed(this.#values);
-  }
-
-  #names(): (keyof Values)[] {
-    return Object.keys(this.#options.parts) as (keyof Values)[];
   }
 
   #schedule(): void {
     if (this.#stopped) return;
     this.#timer = this.#options.clock.after(periodMs, () => {
-      this.#look();
-      this.#schedule();
+      void this.#look().finally(() => this.#schedule());
     });
   }
 
-  #look(): void {
-    const read = this.#names().filter(
-      (name) =>
-        this.#known.get(name)!.used !==
-          stateOf(this.#options.parts[name].files) && this.#read(name),
-    );
-    if (read.length === 0) return;
-    const files = read.flatMap((name) => this.#options.parts[name].files);
+  async #look(): Promise<void> {
+    const { parts, logger } = this.#options;
+    const inUse: string[] = [];
+    for (const name of namesOf(parts)) {
+      const { files } = parts[name];
+      // Not in this turn: a file system of another machine may not answer.
+      const state = await stateSoon(files);
+      if (this.#stopped) return;
+      if (state !== this.#known.get(name)!.used && this.#read(name, state))
+        inUse.push(...files);
+    }
+    if (inUse.length === 0) return;
     this.#changed(this.#values);
-    this.#options.logger.info(
-      { files },
-      "changed certificate files are in use",
-    );
+    logger.info({ files: inUse }, "changed certificate files are in use");
   }
 
-  /** @returns whether the part is in use as its files are now */
-  #read(name: keyof Values): boolean {
+  /**
+   * @param state of its files
+   * @returns whether the part is in use as its files are now
+   */
+  #read(name: keyof Values, state: string): boolean {
     const { logger, parts } = this.#options;
     const { files, read } = parts[name];
     const known = this.#known.get(name)!;
-    const state = stateOf(files);
     try {
       this.#values[name] = read();
       known.used = state;
@@ -126,16 +140,24 @@ export class FollowedCertificates<Values extends object> {
   }
 }
 
-/** Differs between two states of the files. */
-function stateOf(files: readonly string[]): string {
-  return files
-    .map((file) => {
-      try {
-        const { ino, size, mtimeMs } = statSync(file);
-        return `${ino}:${size}:${mtimeMs}`;
-      } catch {
-        return "gone";
-      }
-    })
+/** Differs between two states of the files; undefined: one that is gone or can't be looked at. */
+const stateOf = (found: readonly (Stats | undefined)[]): string =>
+  found
+    .map((file) => (file ? `${file.ino}:${file.size}:${file.mtimeMs}` : "gone"))
     .join(" ");
-}
+
+const stateNow = (files: readonly string[]): string =>
+  stateOf(
+    files.map((file) => {
+      try {
+        return statSync(file);
+      } catch {
+        return undefined;
+      }
+    }),
+  );
+
+const stateSoon = async (files: readonly string[]): Promise<string> =>
+  stateOf(
+    await Promise.all(files.map((file) => stat(file).catch(() => undefined))),
+  );

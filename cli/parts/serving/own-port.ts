@@ -75,7 +75,10 @@ export async function openOwnPort(
       const files = followFiles(values, part.name, { clock, logger });
       followed = files;
       const clients = await clientAuthentication(
-        ...([values, access.reviewer, files.values, logger] as const),
+        values,
+        access.reviewer,
+        files.values,
+        logger,
       );
       let { published } = clients;
       const tls = (): PortTls => {

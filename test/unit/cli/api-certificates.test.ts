@@ -18,6 +18,7 @@ import {
   type ApiCertificates,
 } from "../../../cli/parts/api/certificates.ts";
 import { givenServing } from "../../../cli/parts/serving/serving-source.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
@@ -94,7 +95,7 @@ function follow(
   clock: FakeClock;
   used: ApiCertificates[];
   followed: FollowedApiCertificates;
-  look(): void;
+  look(): Promise<void>;
 } {
   const clock = new FakeClock();
   const used: ApiCertificates[] = [];
@@ -104,10 +105,16 @@ function follow(
     ...{ clock, logger: pino({ level: "silent" }) },
   });
   followed.start((certificates) => used.push(certificates));
-  return { clock, used, followed, look: () => clock.advance(10_000) };
+  return {
+    ...{ clock, used, followed },
+    async look() {
+      clock.advance(10_000);
+      await eventually(() => clock.pending === 1, { what: "the look to end" });
+    },
+  };
 }
 
-test("a pair that was renewed in its files is used, and what is no pair is not", () => {
+test("a pair that was renewed in its files is used, and what is no pair is not", async () => {
   const [first, second] = [pairOf("first"), pairOf("second")];
   const files = filesOf(first);
   const { followed, look, used, clock } = follow(
@@ -115,22 +122,22 @@ test("a pair that was renewed in its files is used, and what is no pair is not",
     ...proxyOptions(files),
   );
   const proxies = (): unknown[] => used.map(({ proxy }) => proxy?.certificate);
-  look();
+  await look();
   files.write("certificate", second);
-  look();
+  await look();
   expect(proxies()).toEqual([]);
   files.write("key", second);
-  look();
+  await look();
   expect(proxies()).toEqual([second.certificate]);
   fs.rmSync(files.key);
-  look();
-  look();
+  await look();
+  await look();
   expect(proxies()).toEqual([second.certificate]);
   followed.stop();
   expect(clock.pending).toBe(0);
 });
 
-test("files that are gone hold up no other's", () => {
+test("files that are gone hold up no other's", async () => {
   const files = filesOf(pairOf("proxy"));
   const ca = path.join(directories(), "ca.crt");
   fs.writeFileSync(ca, authority.certificate);
@@ -145,14 +152,14 @@ test("files that are gone hold up no other's", () => {
     nowMs,
   });
   fs.writeFileSync(ca, other.certificate);
-  look();
+  await look();
   expect(used.map(({ authorities }) => authorities.clientCa)).toEqual([
     other.certificate,
   ]);
   followed.stop();
 });
 
-test("a PKI that was renewed is used beside the files, whose pair goes on serving", () => {
+test("a PKI that was renewed is used beside the files, whose pair goes on serving", async () => {
   const own = pairOf("own");
   const files = filesOf(own);
   const { followed, used, look } = follow(
@@ -175,12 +182,12 @@ test("a PKI that was renewed is used beside the files, whose pair goes on servin
   fs.renameSync(`${files.key}.away`, files.key);
   expect(fs.statSync(files.key).mtime).toEqual(mtime);
   const before = used.length;
-  look();
+  await look();
   expect(used.length).toBe(before + 1);
   followed.stop();
 });
 
-test("what changes while the server starts is used at the first look", () => {
+test("what changes while the server starts is used at the first look", async () => {
   const files = filesOf(pairOf("first"));
   const given = values(...proxyOptions(files));
   const clock = new FakeClock();
@@ -194,6 +201,7 @@ test("what changes while the server starts is used at the first look", () => {
   files.write("key", second);
   followed.start((certificates) => used.push(certificates));
   clock.advance(10_000);
+  await eventually(() => clock.pending === 1, { what: "the look to end" });
   expect(used.at(-1)?.proxy?.certificate).toBe(second.certificate);
   followed.stop();
 });
