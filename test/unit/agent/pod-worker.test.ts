@@ -63,6 +63,12 @@ const stage = (
 ): Promise<Stage> => workerStage(directories(), options);
 const pod = stagedPod;
 
+const staticPod = (...given: Parameters<typeof stagedPod>): Pod => {
+  const made = pod(...given);
+  made.metadata.annotations = { [configSourceAnnotation]: "file" };
+  return made;
+};
+
 test.each([
   { error: VolumePending, events: 0, waits: [501, 501, 501] },
   { error: Error, events: 3, waits: [1000, 2000, 4000] },
@@ -460,11 +466,7 @@ test("wanted again while it ends: a new worker follows", async () => {
 
 test("a static pod that is wanted again while it ends starts, though its mirror says that it is over", async () => {
   const on = await stage();
-  const made = (): Pod => {
-    const subject = pod();
-    subject.metadata.annotations = { [configSourceAnnotation]: "file" };
-    return subject;
-  };
+  const made = (): Pod => staticPod();
   on.workers.set(made());
   await on.until("the app runs", () => on.running().length === 1);
   on.workers.remove("u");
@@ -487,11 +489,7 @@ test("a static pod that is wanted again while it ends starts, though its mirror 
 
 test("a static pod waits for the end of the one whose place it takes", async () => {
   const on = await stage();
-  const version = (uid: string): Pod => {
-    const made = pod({}, uid);
-    made.metadata.annotations = { [configSourceAnnotation]: "file" };
-    return made;
-  };
+  const version = (uid: string): Pod => staticPod({}, uid);
   on.workers.set(version("old"));
   await on.until("the old one runs", () => on.running().length === 1);
   on.workers.remove("old");
@@ -507,11 +505,8 @@ test("a static pod waits for the end of the one whose place it takes", async () 
 
 test("of two static pods of one name the second waits until the first is over", async () => {
   const on = await stage();
-  const named = (uid: string): Pod => {
-    const made = pod({ restartPolicy: "Never" }, uid);
-    made.metadata.annotations = { [configSourceAnnotation]: "file" };
-    return made;
-  };
+  const named = (uid: string): Pod =>
+    staticPod({ restartPolicy: "Never" }, uid);
   on.workers.set(named("first"));
   on.workers.set(named("second"));
   await on.until("the first runs", () => on.running().length === 1);
@@ -524,11 +519,7 @@ test("of two static pods of one name the second waits until the first is over", 
 
 test("a static pod that is never restarted runs on when it is wanted again", async () => {
   const on = await stage();
-  const made = (): Pod => {
-    const subject = pod({ restartPolicy: "Never" });
-    subject.metadata.annotations = { [configSourceAnnotation]: "file" };
-    return subject;
-  };
+  const made = (): Pod => staticPod({ restartPolicy: "Never" });
   on.workers.set(made());
   await on.until("the app runs", () => on.running().length === 1);
   on.workers.remove("u");
@@ -562,12 +553,12 @@ test("what is left of a pod that is over has its grace when its object goes", as
   const initContainers = [
     { name: "sidecar", image: "i", restartPolicy: "Always" as const },
   ];
-  const subject = pod({
-    ...{ restartPolicy: "Never", initContainers },
-    terminationGracePeriodSeconds: 7,
-  });
-  subject.metadata.annotations = { [configSourceAnnotation]: "file" };
-  on.workers.set(subject);
+  on.workers.set(
+    staticPod({
+      ...{ restartPolicy: "Never", initContainers },
+      terminationGracePeriodSeconds: 7,
+    }),
+  );
   await on.until("both run", () => on.running().length === 2);
   on.node.exit(on.node.running().find(({ name }) => name === "app")!.id, 0);
   await on.until("the sidecar is stopped in vain", () => stops === 1);
