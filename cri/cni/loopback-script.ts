@@ -6,7 +6,7 @@
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { replaceLink } from "./plugin-links.ts";
-import { installScript, shellQuoted } from "../script-file.ts";
+import { installProgram, shellQuoted } from "../program-file.ts";
 
 const pluginName = "loopback";
 const scriptName = "orbit-loopback";
@@ -51,7 +51,7 @@ export async function installLoopbackScript(
     const target = await fs.readlink(plugin);
     if (target !== scriptName)
       await replaceLink(target, join(directory, machineLoopbackName));
-    if (await installScript(join(directory, scriptName), text))
+    if (await installProgram(join(directory, scriptName), text))
       await replaceLink(scriptName, plugin);
   } catch {
     // The machine's plug-in stays in its place.

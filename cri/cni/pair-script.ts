@@ -11,7 +11,7 @@ import { addressText, cidrRange } from "../../api/addresses/address-range.ts";
 import { findProgram } from "../process.ts";
 import { bandwidthFunctions, limiterPrefix } from "./bandwidth-script.ts";
 import { machineLoopbackName } from "./loopback-script.ts";
-import { installScript, shellQuoted } from "../script-file.ts";
+import { installProgram, shellQuoted } from "../program-file.ts";
 
 /** The plug-in's type in a configuration. */
 export const pairPluginName = "orbit-pair";
@@ -321,5 +321,5 @@ export async function installPairScript(
 ): Promise<boolean> {
   const text = pairScript({ ...settings, fallback: join(directory, "ptp") });
   if (text === undefined || !(await findProgram("ip"))) return false;
-  return await installScript(join(directory, pairPluginName), text);
+  return await installProgram(join(directory, pairPluginName), text);
 }

@@ -12,7 +12,7 @@ import { makeDirectory } from "../directories.ts";
 import { findProgram } from "../process.ts";
 import { hostArchitecture } from "../sandbox-image/image.ts";
 import { pauseProgram } from "../sandbox-image/machine-code.ts";
-import { hasMixedControllers, installCrunScript } from "./crun-script.ts";
+import { hasMixedControllers, installCrunLauncher } from "./crun-launcher.ts";
 import { specVersion } from "./spec-version.ts";
 import { canFilter, sandboxProfile } from "./sandbox-seccomp.ts";
 
@@ -24,7 +24,7 @@ interface CrunOptions {
   systemdCgroup?: boolean;
   /** Where it and containerd are looked for first; default: this process's PATH. */
   path?: string;
-  /** It needs the script for cgroups of both versions; found by default. */
+  /** It needs the program in front of it for cgroups of both versions; found by default. */
   mixedControllers?: boolean;
   /** Of each call of the trial; default 5 s. */
   timeoutMs?: number;
@@ -138,7 +138,7 @@ async function stampOf(program: string): Promise<string> {
 }
 
 /**
- * Resolves to the absolute path of a crun, or of the script in front of it, that works here; undefined where there is none,
+ * Resolves to the absolute path of a crun, or of the program in front of it, that works here; undefined where there is none,
  * or where it does not work, which is logged. With systemd's cgroups runc is kept: crun would put each container a level below its scope.
  */
 export async function workingCrun(
@@ -148,14 +148,17 @@ export async function workingCrun(
   const crun = await findProgram("crun", options.path);
   if (crun === undefined) return undefined;
   const mixed = options.mixedControllers ?? (await hasMixedControllers());
-  const scripts = join(options.directory, "bin");
-  const program = mixed
-    ? ((await installCrunScript(scripts, crun)) ?? crun)
-    : crun;
+  const launcher = await installCrunLauncher({
+    directory: join(options.directory, "bin"),
+    crun,
+    mixedControllers: mixed,
+  });
+  const program = launcher ?? crun;
   const containerd = await findProgram("containerd", options.path);
   const boot = await fs.readFile("/proc/sys/kernel/random/boot_id", "utf8");
   const proof = [
     program,
+    await stampOf(program),
     await stampOf(crun),
     containerd && `${containerd} ${await stampOf(containerd)}`,
     boot.trim(),

@@ -7,7 +7,7 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import { makeDirectory } from "../directories.ts";
 import { findProgram } from "../process.ts";
-import { installScript, shellQuoted } from "../script-file.ts";
+import { installProgram, shellQuoted } from "../program-file.ts";
 
 /** As containerd derives it from the runtime type io.containerd.runc.v2. */
 export const shimName = "containerd-shim-runc-v2";
@@ -97,7 +97,7 @@ export async function installShimScript(
   } catch {
     return undefined;
   }
-  const written = await installScript(
+  const written = await installProgram(
     join(directory, shimName),
     shimScript(shim),
   );

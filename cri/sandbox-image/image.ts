@@ -1,7 +1,8 @@
 // The built-in sandbox image: one tar that is an OCI image layout and a docker archive at once, so that containerd's
 // importer and `docker load` both take it. Deterministic: the same architecture always gives the same digest.
 import { createHash } from "node:crypto";
-import { pauseProgram, type Architecture } from "./machine-code.ts";
+import type { Architecture } from "../elf-file.ts";
+import { pauseProgram } from "./machine-code.ts";
 import { writeTar } from "./tar.ts";
 
 /** Fully qualified, so that no runtime adds a registry of its own to it. It is never pulled. */

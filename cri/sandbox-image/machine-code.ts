@@ -1,35 +1,22 @@
-// The sandbox ("pause") program as a static ELF file, put together here byte by byte for amd64 and arm64.
+// The sandbox ("pause") program as a static ELF file, its code put together here byte by byte for amd64 and arm64.
 // It is PID 1 of a sandbox: it ignores SIGCHLD, so that the kernel reaps orphans of a shared PID namespace by itself;
 // exits 0 on SIGTERM and SIGINT; and sleeps otherwise. No libc, no stack use, one read-only executable segment.
 
-export type Architecture = "amd64" | "arm64";
+import {
+  baseAddress,
+  codeOffset,
+  elfFile,
+  int32,
+  type Architecture,
+  type Program,
+} from "../elf-file.ts";
 
 const signals = { int: 2, term: 15, chld: 17 };
-/** One address for file and memory: the segment maps the whole file here. */
-const baseAddress = 0x400000;
-/** ELF header (64) and one program header (56); code follows. */
-const codeOffset = 120;
-/** Page size of the largest arm64 configuration, good for every other. */
-const alignment = 0x10000;
 /** struct sigaction of the kernel on both: handler, flags, restorer, mask; 64 bits each. */
 const sigactionBytes = 32;
 const ignoreHandler = 1n;
 /** amd64 refuses to deliver a signal without a restorer (the process would die of SIGSEGV). */
 const saRestorer = 0x04000000n;
-
-interface Program {
-  code: Buffer;
-  machine: number;
-}
-
-function int32(value: number): number[] {
-  return [
-    value & 0xff,
-    (value >> 8) & 0xff,
-    (value >> 16) & 0xff,
-    (value >> 24) & 0xff,
-  ];
-}
 
 function sigaction(handler: bigint, flags: bigint, restorer: bigint): Buffer {
   const bytes = Buffer.alloc(sigactionBytes);
@@ -145,27 +132,5 @@ function arm64(): Program {
 
 /** The whole ELF file of the sandbox program. */
 export function pauseProgram(architecture: Architecture): Buffer {
-  const { code, machine } = architecture === "amd64" ? amd64() : arm64();
-  const file = Buffer.alloc(codeOffset + code.length);
-  const entry = BigInt(baseAddress + codeOffset);
-  file.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0], 0); // ELF, 64 bits, little-endian, version 1, System V
-  file.writeUInt16LE(2, 16); // executable
-  file.writeUInt16LE(machine, 18);
-  file.writeUInt32LE(1, 20);
-  file.writeBigUInt64LE(entry, 24);
-  file.writeBigUInt64LE(64n, 32); // program headers follow this header
-  file.writeUInt16LE(64, 52); // size of this header
-  file.writeUInt16LE(56, 54); // size of a program header
-  file.writeUInt16LE(1, 56); // one of them
-  file.writeUInt16LE(64, 58); // size of a section header (there are none)
-  file.writeUInt32LE(1, 64); // PT_LOAD
-  file.writeUInt32LE(5, 68); // readable, executable
-  file.writeBigUInt64LE(0n, 72);
-  file.writeBigUInt64LE(BigInt(baseAddress), 80);
-  file.writeBigUInt64LE(BigInt(baseAddress), 88);
-  file.writeBigUInt64LE(BigInt(file.length), 96);
-  file.writeBigUInt64LE(BigInt(file.length), 104);
-  file.writeBigUInt64LE(BigInt(alignment), 112);
-  code.copy(file, codeOffset);
-  return file;
+  return elfFile(architecture === "amd64" ? amd64() : arm64());
 }

@@ -16,6 +16,8 @@ function program(
   file: string;
   calls: () => string[];
   warnings: string[];
+  /** The program in front of it. */
+  launcher: string;
   working: (change?: object) => Promise<string | undefined>;
 } {
   const directory = temporary();
@@ -41,6 +43,7 @@ function program(
   return {
     directory,
     file,
+    launcher: path.join(directory, "bin", "crun-sealed"),
     warnings,
     calls: () => {
       const calls = path.join(bin, "calls");
@@ -61,20 +64,20 @@ function program(
 const running = { state: `echo '{"status":"running"}'` };
 
 test("one that works is tried once", async () => {
-  const { working, file, calls, directory, warnings } = program(running);
-  expect(await working()).toBe(file);
+  const { working, launcher, calls, directory, warnings } = program(running);
+  expect(await working()).toBe(launcher);
   expect(calls()).toEqual(["create", "start", "state", "delete"]);
-  expect(await working()).toBe(file);
+  expect(await working()).toBe(launcher);
   expect(calls()).toHaveLength(4);
-  expect(fs.readdirSync(directory)).toEqual(["crun-worked"]);
+  expect(fs.readdirSync(directory)).toEqual(["bin", "crun-worked"]);
   expect(warnings).toEqual([]);
 });
 
 test("another program of its name is tried again", async () => {
-  const { working, file, calls } = program(running);
+  const { working, file, launcher, calls } = program(running);
   await working();
   fs.appendFileSync(file, "# changed\n");
-  expect(await working()).toBe(file);
+  expect(await working()).toBe(launcher);
   expect(calls()).toHaveLength(8);
 });
 
@@ -95,8 +98,8 @@ test.each(['{ "ociVersion": "1.1.0" }', "no JSON", "{}"])(
 );
 
 test("it is tried again with another containerd", async () => {
-  const { working, file } = program(old);
-  expect(await working()).toBe(file);
+  const { working, file, launcher } = program(old);
+  expect(await working()).toBe(launcher);
   const bin = path.dirname(file);
   fs.writeFileSync(path.join(bin, "containerd"), "a later one");
   fs.writeFileSync(
@@ -154,7 +157,7 @@ test.each([
     );
     expect(await working()).toBeUndefined();
     expect(calls()).toEqual(done);
-    expect(fs.readdirSync(directory)).toEqual([]);
+    expect(fs.readdirSync(directory)).toEqual(["bin"]);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain(text);
     expect(warnings[0]).toContain("runc makes the containers");
@@ -166,13 +169,13 @@ test.each([
 );
 
 test("one that waits for a service to be ready has nothing to wait for", async () => {
-  const { working, file } = program({
+  const { working, launcher } = program({
     ...running,
     start: '[ -z "$NOTIFY_SOCKET" ]',
   });
   process.env["NOTIFY_SOCKET"] = "/run/systemd/notify";
   try {
-    expect(await working()).toBe(file);
+    expect(await working()).toBe(launcher);
   } finally {
     delete process.env["NOTIFY_SOCKET"];
   }
@@ -184,16 +187,30 @@ test("one that hangs is ended", async () => {
   expect(warnings[0]).toContain("it ended with SIGKILL");
 });
 
-test("with cgroups of both versions it is the script in front of it", async () => {
-  const { working, file, calls, directory } = program(running);
-  const script = path.join(directory, "bin", "crun-cgroups-v1");
-  expect(await working({ mixedControllers: true })).toBe(script);
+test("with cgroups of both versions another program is in front of it", async () => {
+  const { working, launcher, calls, directory } = program(running);
+  const mixed = path.join(directory, "bin", "crun-cgroups-v1");
+  expect(await working({ mixedControllers: true })).toBe(mixed);
   expect(calls()).toEqual(["create", "start", "state", "delete"]);
-  expect(await working({ mixedControllers: true })).toBe(script);
+  expect(await working({ mixedControllers: true })).toBe(mixed);
   expect(calls()).toHaveLength(4);
-  // Where the hierarchy lost its controllers it is tried by itself.
-  expect(await working()).toBe(file);
+  // Where the hierarchy lost its controllers it is tried again.
+  expect(await working()).toBe(launcher);
   expect(calls()).toHaveLength(8);
+});
+
+test("it is tried again behind another program in front of it", async () => {
+  const { working, launcher, calls } = program(running);
+  await working();
+  fs.writeFileSync(launcher, "an older one");
+  expect(await working()).toBe(launcher);
+  expect(calls()).toHaveLength(8);
+});
+
+test("where no program can be in front of it, it is used as it is", async () => {
+  const { working, file, directory } = program(running);
+  fs.writeFileSync(path.join(directory, "bin"), "");
+  expect(await working()).toBe(file);
 });
 
 test("with cgroups made by systemd none is looked for", async () => {

@@ -123,10 +123,11 @@ export const innerFloors: Readonly<
     [
       "deadline.ts",
       "directories.ts",
+      "elf-file.ts",
       "endpoint.ts",
       "event-listeners.ts",
       "process.ts",
-      "script-file.ts",
+      "program-file.ts",
     ],
     ["runtime-error-text.ts"],
     ["runtime.ts"],
