@@ -1,11 +1,12 @@
 // Questions about a Pod's specification that many rooms ask: its containers by kind, grace periods.
+import { isPodTerminal } from "../../../api/objects/pod-state.ts";
 import {
   parseQuantity,
   quantityMilliValue,
   quantityValue,
 } from "../../../api/quantity.ts";
 import type { Container, Pod } from "../../../api/types/core-v1.ts";
-import type { ContainerKind } from "./labels.ts";
+import { isStaticPod, type ContainerKind } from "./labels.ts";
 
 interface PodContainer {
   container: Container;
@@ -63,6 +64,12 @@ export function graceSeconds(pod: Pod): number {
     pod.spec.terminationGracePeriodSeconds ??
     30;
   return Math.max(1, grace);
+}
+
+/** Its object is being deleted, or others declared it to be over: the agent ends it, as the reference does. */
+export function isToEnd(pod: Pod): boolean {
+  const { deletionTimestamp } = pod.metadata;
+  return !!deletionTimestamp || (!isStaticPod(pod) && isPodTerminal(pod));
 }
 
 export function podFullName(pod: {

@@ -24,7 +24,7 @@ import { PodEnd, type PodEndContext } from "../end/pod-end.ts";
 import { removeFromRuntime, stopSandboxes } from "../end/sandboxes.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { podDescription } from "../shape/labels.ts";
-import { graceSeconds } from "../shape/pod-shape.ts";
+import { graceSeconds, isToEnd } from "../shape/pod-shape.ts";
 import { WaitingReasons } from "../start/waiting-reasons.ts";
 import type { UserNamespaces } from "../../resources/users/user-namespaces.ts";
 import { PassLoop, type NextPass } from "./pass-loop.ts";
@@ -175,7 +175,7 @@ export class PodWorker {
   update(pod: Pod): void {
     this.#pod = pod;
     if (this.#nextType === "sync") this.#nextType = "update";
-    if (pod.metadata.deletionTimestamp) this.end({});
+    if (isToEnd(pod)) this.end({});
     else this.wake();
   }
 

@@ -310,13 +310,14 @@ export class PodWorkers {
   }
 }
 
-/** Not for a change of the status alone, which is mostly our own. */
+/** Not for a change of the status alone, which is mostly our own, unless it says that the pod is over. */
 function concernsWorker(before: Pod, after: Pod): boolean {
   const a = before.metadata;
   const b = after.metadata;
   if (
     a.deletionTimestamp !== b.deletionTimestamp ||
-    a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds
+    a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds ||
+    (isPodTerminal(after) && !isPodTerminal(before))
   )
     return true;
   const text = (value: unknown): string => JSON.stringify(value) ?? "";

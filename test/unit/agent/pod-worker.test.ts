@@ -243,6 +243,35 @@ test("a pod that ends by itself keeps its containers until it is removed", async
   expect(on.node.containers.size + on.node.sandboxes.size).toBe(0);
 });
 
+test.each(["Failed", "Succeeded"])(
+  "a pod that others declare to be %s ends, and its containers say its phase then",
+  async (phase) => {
+    const on = await stage();
+    on.workers.set(pod());
+    await on.until("the app runs", () => on.running().length === 1);
+    on.workers.set({ ...pod(), status: { phase: "Running" } });
+    expect(on.workers.get("u")!.phase).toBe("syncing");
+    on.workers.set({ ...pod(), status: { phase } });
+    await on.until(
+      "it is over",
+      () => on.workers.get("u")!.phase === "terminated",
+    );
+    expect(on.running()).toEqual([]);
+    expect(on.statuses.get("u")?.phase).toBe("Failed");
+    // Its object stays.
+    expect(on.workers.has("u")).toBe(true);
+  },
+);
+
+test("what others say of a static pod's phase does not end it", async () => {
+  const on = await stage();
+  on.workers.set(staticPod());
+  await on.until("the app runs", () => on.running().length === 1);
+  on.workers.set({ ...staticPod(), status: { phase: "Failed" } });
+  expect(on.workers.get("u")!.phase).toBe("syncing");
+  expect(on.running()).toHaveLength(1);
+});
+
 test("a refused pod has failed, and nothing of it is made", async () => {
   const on = await stage({
     admit: () => ({ reason: "OutOfcpu", message: "no" }),
