@@ -40,8 +40,13 @@ function words(pid: number, file: "cmdline" | "environ"): string[] {
 
 /** The program, with the word that says what it is to do. */
 function label(pid: number, path: string): string {
-  const args = words(pid, "cmdline").slice(1);
-  const name = basename(args.includes("init") ? "runc" : path);
+  const [first = "", ...args] = words(pid, "cmdline");
+  // What runs from memory, as crun does, is known by the program that started it.
+  const file = path.startsWith("/dev/fd/") ? first : path;
+  const launcher = file === path && /^crun-/.test(basename(path));
+  const name = args.includes("init")
+    ? "runc"
+    : basename(file).replace(/^crun-.*/, launcher ? "before crun" : "crun");
   const cni = words(pid, "environ")
     .find((each) => each.startsWith("CNI_COMMAND="))
     ?.slice("CNI_COMMAND=".length);
@@ -52,7 +57,7 @@ function label(pid: number, path: string): string {
     return `shim ${args.find((each) => shimCommands.test(each)) ?? "(serves the pod)"}`;
   if (name === "nft" || name === "ip")
     return `${name} ${args.find((each) => !each.startsWith("-")) ?? args[0] ?? ""}`.trim();
-  return /^\/(usr\/|opt\/)?(s?bin|lib|cni)/.test(path)
+  return launcher || /^\/(usr\/|opt\/)?(s?bin|lib|cni)/.test(path)
     ? name
     : `program of a container`;
 }
