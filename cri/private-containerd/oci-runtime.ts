@@ -16,6 +16,8 @@ import { hasMixedControllers, installCrunLauncher } from "./crun-launcher.ts";
 import { specVersion } from "./spec-version.ts";
 import { canFilter, sandboxProfile } from "./sandbox-seccomp.ts";
 
+const cgroupRoot = "/sys/fs/cgroup";
+
 interface CrunOptions {
   /** Of the private containerd; the trial and its record are below it. */
   directory: string;
@@ -128,7 +130,15 @@ async function tryContainer(
     });
   } finally {
     await fs.rm(trial, { recursive: true, force: true });
+    await removeCgroups(name);
   }
+}
+
+/** A container that could not be made whole may leave its cgroups; they are empty. */
+async function removeCgroups(name: string): Promise<void> {
+  const hierarchies = await fs.readdir(cgroupRoot).catch(() => []);
+  for (const hierarchy of ["", ...hierarchies])
+    await fs.rmdir(join(cgroupRoot, hierarchy, name)).catch(() => undefined);
 }
 
 /** Another one after each installation. */

@@ -168,6 +168,18 @@ test.each([
   },
 );
 
+test("the cgroups of a container that could not be made go", async () => {
+  const memory = "/sys/fs/cgroup/memory";
+  const root = fs.existsSync(memory) ? memory : "/sys/fs/cgroup";
+  const { working, directory } = program({
+    create: `mkdir "${root}/$8" && echo "$8" >"$7/../made"; exit 1`,
+  });
+  expect(await working()).toBeUndefined();
+  const made = fs.readFileSync(path.join(directory, "made"), "utf8").trim();
+  expect(made).toMatch(/^orbit-trial-/);
+  expect(fs.existsSync(path.join(root, made))).toBe(false);
+});
+
 test("one that waits for a service to be ready has nothing to wait for", async () => {
   const { working, launcher } = program({
     ...running,
