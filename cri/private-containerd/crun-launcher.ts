@@ -56,14 +56,13 @@ export async function installCrunLauncher({
   const mounts = mixedControllers ? hidingMounts() : [];
   try {
     await makeDirectory(directory, 0o700);
-    // What a script of that name showed, with a directory of each container that it made.
-    await fs.rm(join(directory, "no-cgroups"), {
-      recursive: true,
-      force: true,
-    });
     const settings = { program: crun, mounts };
     const bytes = launcherProgram(hostArchitecture(), settings);
-    return (await installProgram(launcher, bytes)) ? launcher : undefined;
+    if (!(await installProgram(launcher, bytes))) return undefined;
+    // What a script of that name showed, with a directory of each container that it made.
+    const shown = join(directory, "no-cgroups");
+    await fs.rm(shown, { recursive: true, force: true });
+    return launcher;
   } catch {
     return undefined;
   }
