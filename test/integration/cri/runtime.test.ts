@@ -254,6 +254,11 @@ describe.each(runtimeKinds)("%s", (kind) => {
     const answers = await text(attach.stdout);
     expect(answers.replaceAll("waiting\n", "")).toBe("got one\ngot bye\n");
     expect(await attach.exit).toBe(0);
+    // The shim of containerd 1.6 may end when a container is killed while it ends: the pod would have to be removed again.
+    await eventually(
+      async () =>
+        (await runtime.containerStatus(containerId)).state === "exited",
+    );
     await remove(sandboxId);
   });
 
