@@ -10,12 +10,8 @@ export const codeOffset = 120;
 /** Page size of the largest arm64 configuration, good for every other. */
 const alignment = 0x10000;
 
-export interface Program {
-  /** It is entered at its first byte, and can hold data behind its instructions. */
-  code: Buffer;
-  /** ELF's number of the processor: 62 for amd64, 183 for arm64. */
-  machine: number;
-}
+/** ELF's numbers of the processors. */
+const machines: Record<Architecture, number> = { amd64: 62, arm64: 183 };
 
 /** Four bytes, the lowest first. */
 export function int32(value: number): number[] {
@@ -27,12 +23,13 @@ export function int32(value: number): number[] {
   ];
 }
 
-export function elfFile({ code, machine }: Program): Buffer {
+/** The code is entered at its first byte, and can hold data behind its instructions. */
+export function elfFile(architecture: Architecture, code: Buffer): Buffer {
   const file = Buffer.alloc(codeOffset + code.length);
   const entry = BigInt(baseAddress + codeOffset);
   file.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0], 0); // ELF, 64 bits, little-endian, version 1, System V
   file.writeUInt16LE(2, 16); // executable
-  file.writeUInt16LE(machine, 18);
+  file.writeUInt16LE(machines[architecture], 18);
   file.writeUInt32LE(1, 20);
   file.writeBigUInt64LE(entry, 24);
   file.writeBigUInt64LE(64n, 32); // program headers follow this header

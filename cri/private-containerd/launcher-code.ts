@@ -2,12 +2,7 @@
 // argument it ends with success. Where a word of its arguments is `create` it first takes a mount namespace of its own and
 // performs its mounts there, if it has any. Then it runs crun out of a sealed copy in memory. Where any of that can't be
 // done it runs crun as it is, which says by itself what it can't do.
-import {
-  elfFile,
-  int32,
-  type Architecture,
-  type Program,
-} from "../elf-file.ts";
+import { elfFile, int32, type Architecture } from "../elf-file.ts";
 
 export interface LauncherMount {
   /** Undefined: none is named, as for a change of propagation. */
@@ -20,7 +15,7 @@ export interface LauncherMount {
 }
 
 interface LauncherSettings {
-  /** The file that is run: an ELF file, no script. */
+  /** The file that is run: an ELF file. A script can't run from memory and is run as it is. */
   program: string;
   /** In the namespace, in this order; none: no namespace is made. */
   mounts: readonly LauncherMount[];
@@ -96,7 +91,7 @@ const texts = ({ program, mounts }: LauncherSettings): Part[] => [
   ]),
 ];
 
-function amd64(settings: LauncherSettings): Program {
+function amd64(settings: LauncherSettings): Buffer {
   /** Relative to the end of the four bytes. */
   const near = (to: string): Reference => ({
     to,
@@ -139,7 +134,7 @@ function amd64(settings: LauncherSettings): Program {
     ...ifNot("run"),
     ...settings.mounts.flatMap(mount),
   ];
-  const code = assemble([
+  return assemble([
     [0x4c, 0x8b, 0x24, 0x24], //            mov  r12, [rsp]       number of arguments
     [0x4c, 0x8d, 0x6c, 0x24, 0x08], //      lea  r13, [rsp + 8]   arguments
     [0x4f, 0x8d, 0x74, 0xe5, 0x08], //      lea  r14, [r13 + r12*8 + 8]  environment
@@ -201,7 +196,6 @@ function amd64(settings: LauncherSettings): Program {
     call(231), //                           exit_group
     ...texts(settings),
   ]);
-  return { code, machine: 62 };
 }
 
 /** Instructions of arm64, and references of them. */
@@ -268,7 +262,7 @@ const arm = (() => {
   };
 })();
 
-function arm64(settings: LauncherSettings): Program {
+function arm64(settings: LauncherSettings): Buffer {
   const { movz, wide, word, adr, jump, shift, call } = arm;
   const { ifEqual, ifNot, ifZero, unlessZero, ifNegative } = arm;
   const mount = ({ source, type, flags }: LauncherMount, i: number): Part[] => [
@@ -295,7 +289,7 @@ function arm64(settings: LauncherSettings): Program {
     unlessZero("run"),
     ...settings.mounts.flatMap(mount),
   ];
-  const code = assemble([
+  return assemble([
     int32(0xf94003f3), //         ldr  x19, [sp]          number of arguments
     int32(0x910023f4), //         add  x20, sp, 8         arguments
     int32(0x8b130e95), //         add  x21, x20, x19, lsl 3
@@ -354,7 +348,6 @@ function arm64(settings: LauncherSettings): Program {
     call(94), //                  exit_group
     ...texts(settings),
   ]);
-  return { code, machine: 183 };
 }
 
 /** The whole ELF file. */
@@ -362,5 +355,6 @@ export function launcherProgram(
   architecture: Architecture,
   settings: LauncherSettings,
 ): Buffer {
-  return elfFile(architecture === "amd64" ? amd64(settings) : arm64(settings));
+  const code = architecture === "amd64" ? amd64(settings) : arm64(settings);
+  return elfFile(architecture, code);
 }

@@ -8,7 +8,6 @@ import {
   elfFile,
   int32,
   type Architecture,
-  type Program,
 } from "../elf-file.ts";
 
 const signals = { int: 2, term: 15, chld: 17 };
@@ -49,7 +48,7 @@ function withActions(
   ]);
 }
 
-function amd64(): Program {
+function amd64(): Buffer {
   const setActionBytes = 32;
   const loop = 3 * setActionBytes;
   const handler = loop + 9;
@@ -81,10 +80,10 @@ function amd64(): Program {
     ...[0xb8, ...int32(15)], //       mov  eax, 15          rt_sigreturn
     ...[0x0f, 0x05], //               syscall
   ];
-  return { code: withActions(code, handler, restorer), machine: 62 };
+  return withActions(code, handler, restorer);
 }
 
-function arm64(): Program {
+function arm64(): Buffer {
   const x = (register: number): number => register;
   const movz = (register: number, value: number): number[] =>
     int32(0xd2800000 | (value << 5) | register);
@@ -127,10 +126,10 @@ function arm64(): Program {
     ...movz(x(8), 94),
     ...svc,
   ];
-  return { code: withActions(code, handler, undefined), machine: 183 };
+  return withActions(code, handler, undefined);
 }
 
 /** The whole ELF file of the sandbox program. */
 export function pauseProgram(architecture: Architecture): Buffer {
-  return elfFile(architecture === "amd64" ? amd64() : arm64());
+  return elfFile(architecture, architecture === "amd64" ? amd64() : arm64());
 }

@@ -6,7 +6,7 @@ import { runtimePodAsPod } from "../runtime/reconstructed-pod.ts";
 import type { RuntimePod, RuntimePods } from "../runtime/runtime-pods.ts";
 import { isOwn, isStaticPod, podSource } from "../shape/labels.ts";
 import { LoopTurns } from "../../pacing/loop-turns.ts";
-import { podFullName } from "../shape/pod-shape.ts";
+import { isToEnd, podFullName } from "../shape/pod-shape.ts";
 import { PodWorker, type WorkerContext } from "./pod-worker.ts";
 import type { EndRequest } from "./worker-state.ts";
 
@@ -317,7 +317,7 @@ function concernsWorker(before: Pod, after: Pod): boolean {
   if (
     a.deletionTimestamp !== b.deletionTimestamp ||
     a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds ||
-    (isPodTerminal(after) && !isPodTerminal(before))
+    isToEnd(after) !== isToEnd(before)
   )
     return true;
   const text = (value: unknown): string => JSON.stringify(value) ?? "";

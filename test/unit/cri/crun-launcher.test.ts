@@ -19,7 +19,7 @@ const hierarchyFile = "cgroup.controllers\n";
 interface Installed {
   at: (name: string) => string;
   /** Runs the launcher with the arguments where the hierarchy is a mount, shared as systemd has it, and lists it then. */
-  run: (...args: string[]) => { stdout: string; stderr: string };
+  run: (...args: string[]) => string;
 }
 
 /** A hierarchy with a file; in the place of crun an ELF file that takes a command's name as its first argument. */
@@ -44,8 +44,8 @@ function installed(hides: boolean, crun = "/bin/busybox"): Installed {
         ["-m", "sh", "-c", inside, at("unified"), at("busybox"), ...args],
         { encoding: "utf8", env: { PATH: process.env["PATH"], A: "1" } },
       );
-      expect({ status, stderr }).toEqual({ status: 0, stderr });
-      return { stdout, stderr };
+      if (status !== 0) throw new Error(stderr);
+      return stdout;
     },
   };
 }
@@ -61,7 +61,7 @@ const sealed = "/memfd:crun (deleted)\n";
 
 test("a container is made without the hierarchy, which the machine keeps", () => {
   const { run, at } = installed(true);
-  expect(run(...shows(at, "create")).stdout).toBe(
+  expect(run(...shows(at, "create"))).toBe(
     `a b|create|start|id'|1|${sealed}${hierarchyFile}`,
   );
 });
@@ -69,15 +69,16 @@ test("a container is made without the hierarchy, which the machine keeps", () =>
 test("a directory that is made in place of the hierarchy goes with the namespace", () => {
   const { run, at } = installed(true);
   const make = 'mkdir "$0"/a && ls "$0"';
-  const { stdout } = run("sh", "-c", make, at("unified"), "create");
-  expect(stdout).toBe(`a\n${hierarchyFile}`);
+  expect(run("sh", "-c", make, at("unified"), "create")).toBe(
+    `a\n${hierarchyFile}`,
+  );
 });
 
 test.each(["start", "state", "kill", "delete", "exec", "creates", "creat"])(
   "%s sees the hierarchy",
   (command) => {
     const { run, at } = installed(true);
-    expect(run(...shows(at, command)).stdout).toBe(
+    expect(run(...shows(at, command))).toBe(
       `a b|${command}|start|id'|1|${hierarchyFile}${sealed}${hierarchyFile}`,
     );
   },
@@ -85,30 +86,33 @@ test.each(["start", "state", "kill", "delete", "exec", "creates", "creat"])(
 
 test("without anything to hide a container is made in the machine's namespace", () => {
   const { run, at } = installed(false);
-  expect(run(...shows(at, "create")).stdout).toBe(
+  expect(run(...shows(at, "create"))).toBe(
     `a b|create|start|id'|1|${hierarchyFile}${sealed}${hierarchyFile}`,
   );
 });
 
-test("no container can write the copy", () => {
+test("a container that holds the copy can't write it", () => {
   const { run } = installed(false);
-  const write = "echo x >/proc/$$/exe || echo refused";
-  expect(run("sh", "-c", write).stdout).toBe(`refused\n${hierarchyFile}`);
+  // The kernel refuses to write any program that runs: another one takes its place first.
+  const write = "echo x >>/proc/self/fd/9 && echo written || echo refused";
+  expect(
+    run("sh", "-c", `exec 9</proc/$$/exe; exec /bin/dash -c '${write}'`),
+  ).toBe(`refused\n${hierarchyFile}`);
 });
 
 test("a script in crun's place, which can't run from memory, is run as it is", () => {
   const directory = temporary();
   const script = path.join(directory, "script");
   fs.writeFileSync(script, `#!/bin/sh\nprintf '%s|' "$@"\n`, { mode: 0o755 });
-  expect(installed(true, script).run("create", "x").stdout).toBe(
+  expect(installed(true, script).run("create", "x")).toBe(
     `create|x|${hierarchyFile}`,
   );
 });
 
 test("the check of the installation, and no argument at all, run as they should", () => {
   const { run } = installed(true, "/bin/true");
-  expect(run("check").stdout).toBe(hierarchyFile);
-  expect(run().stdout).toBe(hierarchyFile);
+  expect(run("check")).toBe(hierarchyFile);
+  expect(run()).toBe(hierarchyFile);
 });
 
 test("a hierarchy that can't be hidden leaves the answer to crun", () => {
