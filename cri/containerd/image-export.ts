@@ -8,7 +8,7 @@ import {
   type LayoutImage,
 } from "./oci-layout.ts";
 import { normalizeImageName } from "../images/image-names.ts";
-import { hostArchitecture } from "../sandbox-image/image.ts";
+import { hostArchitecture } from "../machine-code/architecture.ts";
 import { RuntimeError } from "../runtime.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import { containerdMethods, type StoredImage } from "./services.ts";

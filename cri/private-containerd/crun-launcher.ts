@@ -1,6 +1,7 @@
 // A small program in front of crun, as machine code (`launcher-code.ts`), that saves two things.
-// crun makes sure that no container can write its program (CVE-2019-5736): each call makes a read-only mount of it and starts
-// it once more from there. It takes a sealed copy in memory for as good, and the program starts it from one.
+// crun makes sure that no container can write its program (CVE-2019-5736): each call makes a read-only mount of a file of its
+// own, takes the mount out of sight and starts itself once more from there. It starts only once where its file is on a
+// read-only mount already, and the program gives it one, by two calls of the kernel.
 // On machines whose cgroups are of both versions at once crun makes no container while the hierarchy of version 2
 // (/sys/fs/cgroup/unified) has a controller. Its containers get the limits of version 1 there in any case, as runc's do, so
 // the program lets it make them in a mount namespace that does not show that hierarchy.
@@ -8,7 +9,7 @@ import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "../directories.ts";
 import { installProgram } from "../program-file.ts";
-import { hostArchitecture } from "../sandbox-image/image.ts";
+import { hostArchitecture } from "../machine-code/architecture.ts";
 import { launcherProgram, type LauncherMount } from "./launcher-code.ts";
 
 const secondHierarchy = "/sys/fs/cgroup/unified";
@@ -51,7 +52,7 @@ export async function installCrunLauncher({
   crun,
   mixedControllers,
 }: CrunLauncherOptions): Promise<string | undefined> {
-  const name = mixedControllers ? mixedLauncherName : "crun-sealed";
+  const name = mixedControllers ? mixedLauncherName : "crun-read-only";
   const launcher = join(directory, name);
   const mounts = mixedControllers ? hidingMounts() : [];
   try {

@@ -1,22 +1,15 @@
 // The built-in sandbox image: one tar that is an OCI image layout and a docker archive at once, so that containerd's
 // importer and `docker load` both take it. Deterministic: the same architecture always gives the same digest.
 import { createHash } from "node:crypto";
-import type { Architecture } from "../elf-file.ts";
-import { pauseProgram } from "./machine-code.ts";
+import {
+  hostArchitecture,
+  type Architecture,
+} from "../machine-code/architecture.ts";
+import { pauseProgram } from "./pause-program.ts";
 import { writeTar } from "./tar.ts";
 
 /** Fully qualified, so that no runtime adds a registry of its own to it. It is never pulled. */
 export const sandboxImageName = "orbit.local/pause:1";
-
-export function hostArchitecture(
-  nodeArch: string = process.arch,
-): Architecture {
-  if (nodeArch === "x64") return "amd64";
-  if (nodeArch === "arm64") return "arm64";
-  throw new Error(
-    `no built-in sandbox image for the processor architecture ${nodeArch}`,
-  );
-}
 
 interface SandboxImage {
   name: string;

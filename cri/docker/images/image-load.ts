@@ -9,7 +9,7 @@ import {
   type ArchiveDescriptor,
 } from "../../images/image-archive.ts";
 import { RuntimeError } from "../../runtime.ts";
-import { hostArchitecture } from "../../sandbox-image/image.ts";
+import { hostArchitecture } from "../../machine-code/architecture.ts";
 import { tarEnd, tarHeader, tarPadding } from "../../sandbox-image/tar.ts";
 import type { DockerConnection } from "../connection.ts";
 import { readProgress } from "./progress.ts";

@@ -43,7 +43,7 @@ function program(
   return {
     directory,
     file,
-    launcher: path.join(directory, "bin", "crun-sealed"),
+    launcher: path.join(directory, "bin", "crun-read-only"),
     warnings,
     calls: () => {
       const calls = path.join(bin, "calls");

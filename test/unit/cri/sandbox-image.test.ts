@@ -3,11 +3,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import {
-  buildSandboxImage,
-  hostArchitecture,
-} from "../../../cri/sandbox-image/image.ts";
-import { pauseProgram } from "../../../cri/sandbox-image/machine-code.ts";
+import { hostArchitecture } from "../../../cri/machine-code/architecture.ts";
+import { buildSandboxImage } from "../../../cri/sandbox-image/image.ts";
+import { pauseProgram } from "../../../cri/sandbox-image/pause-program.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const temporary = useTempDirectories();

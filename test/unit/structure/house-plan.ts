@@ -123,9 +123,9 @@ export const innerFloors: Readonly<
     [
       "deadline.ts",
       "directories.ts",
-      "elf-file.ts",
       "endpoint.ts",
       "event-listeners.ts",
+      "machine-code",
       "process.ts",
       "program-file.ts",
     ],

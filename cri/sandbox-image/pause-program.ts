@@ -2,13 +2,13 @@
 // It is PID 1 of a sandbox: it ignores SIGCHLD, so that the kernel reaps orphans of a shared PID namespace by itself;
 // exits 0 on SIGTERM and SIGINT; and sleeps otherwise. No libc, no stack use, one read-only executable segment.
 
+import type { Architecture } from "../machine-code/architecture.ts";
 import {
   baseAddress,
   codeOffset,
   elfFile,
   int32,
-  type Architecture,
-} from "../elf-file.ts";
+} from "../machine-code/elf-file.ts";
 
 const signals = { int: 2, term: 15, chld: 17 };
 /** struct sigaction of the kernel on both: handler, flags, restorer, mask; 64 bits each. */

@@ -1,7 +1,6 @@
 // A static ELF file of one read-only executable segment, without libc: for programs of some dozens of instructions that are
 // put together here byte by byte, so that nothing has to be compiled where Orbit is installed.
-
-export type Architecture = "amd64" | "arm64";
+import type { Architecture } from "./architecture.ts";
 
 /** One address for file and memory: the segment maps the whole file here. */
 export const baseAddress = 0x400000;
