@@ -1,48 +1,85 @@
 // A small shell script in front of containerd's shim binary, on the PATH of a private containerd alone. containerd 1.6 runs
-// that binary twice where nothing is left to do for it: for each further container of a pod, to learn the address of the
-// shim that the pod has, and after each task that was removed in good order, to remove it once more (which runs runc or crun, too).
-// The script answers both by itself and hands everything else on. Newer versions of containerd ask neither.
+// that binary three times where little or nothing is left to do for it: to start a sandbox's shim, which is the same binary
+// once more; for each further container of a pod, to learn the address of the shim that the pod has; and after each task that
+// was removed in good order, to remove it once more (which runs runc or crun, too). The script answers all by itself, the
+// first one by a smaller program (`shim-starter.ts`), and hands everything else on. Newer versions of containerd do not ask
+// for the last two, and take the first one's answer in another form: there the shim itself starts.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
+import { execFile } from "node:child_process";
 import { uptime } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { makeDirectory } from "../directories.ts";
+import { hostArchitecture } from "../machine-code/architecture.ts";
 import { findProgram } from "../process.ts";
 import { installProgram, shellQuoted } from "../program-file.ts";
+import { shimStarter } from "./shim-starter.ts";
 
 /** As containerd derives it from the runtime type io.containerd.runc.v2. */
 export const shimName = "containerd-shim-runc-v2";
 /** Where the shim has runc or crun keep their state when its options name no other directory. */
 export const ociStateDirectory = "/run/containerd/runc";
+/** Where shims have their sockets, wherever their containerd has its own. */
+const shimSocketDirectory = "/run/containerd/s";
+const versionTimeoutMs = 5_000;
+
+interface ShimScriptSettings {
+  shim: string;
+  /** The program that starts it; undefined: it starts itself. */
+  starter?: string | undefined;
+  /** Replaced in tests. */
+  stateDirectory?: string;
+  socketDirectory?: string;
+}
 
 /**
  * The script. It runs in the directory of the task's bundle. `start` prints the shim's address and leaves it in the bundle;
+ * when memory runs out, a new shim's score is one above its containerd's, as it arranges by itself otherwise.
  * `delete` prints a DeleteResponse (exit_status 137, exited_at now), as the shim does; the time is counted from the
  * machine's start, as `date` would be one more program for each task.
  */
-export function shimScript(
-  shim: string,
+export function shimScript({
+  shim,
+  starter = "",
   stateDirectory = ociStateDirectory,
-): string {
+  socketDirectory = shimSocketDirectory,
+}: ShimScriptSettings): string {
   // Rounded up: with the whole seconds since then it is never in the past.
   const bootSeconds = Math.ceil(Date.now() / 1000 - uptime());
   return `#!/bin/sh
 # Written by orbit at every start; changes are lost.
 shim=${shellQuoted(shim)}
+starter=${shellQuoted(starter)}
 state=${shellQuoted(stateDirectory)}
+sockets=${shellQuoted(socketDirectory)}
 boot=${bootSeconds}
-id= namespace= previous= action=
+id= namespace= containerd= previous= action=
 for word; do
   case $previous in
   -id) id=$word ;;
   -namespace) namespace=$word ;;
+  -address) containerd=$word ;;
   esac
+  [ "$word" != -debug ] || starter=
   previous=$word action=$word
 done
 case $action in
 check) exit 0 ;;
 start)
   # A sandbox has no other's shim; containerd has made its directory by now.
-  [ ! -d "../../../io.containerd.grpc.v1.cri/sandboxes/$id" ] || exec "$shim" "$@"
+  if [ -d "../../../io.containerd.grpc.v1.cri/sandboxes/$id" ]; then
+    socket=$sockets/$id score=
+    if [ -n "$starter" ] && {
+      read -r score <"/proc/$PPID/oom_score_adj" && echo $((score + 1)) >"/proc/$$/oom_score_adj" &&
+        printf %s "unix://$socket" >address
+    } 2>/dev/null &&
+      GOMAXPROCS=2 "$starter" "$socket" "$shim" -namespace "$namespace" -id "$id" -address "$containerd" \\
+        </dev/null >/dev/null 2>&1; then
+      printf %s "unix://$socket"
+      exit 0
+    fi
+    exec "$shim" "$@"
+  fi
   sandbox=$(grep -o '"io.kubernetes.cri.sandbox-id":"[0-9a-f]*"' config.json 2>/dev/null)
   sandbox=\${sandbox#*:\\"} sandbox=\${sandbox%\\"}
   case $sandbox in
@@ -83,14 +120,38 @@ exec "$shim" "$@"
 `;
 }
 
+/** Whether a new shim's address is all that its containerd wants to learn. */
+async function tellsAddress(shim: string): Promise<boolean> {
+  try {
+    const options = { timeout: versionTimeoutMs };
+    const { stdout } = await promisify(execFile)(shim, ["-v"], options);
+    return /^\s*Version:\s*v?1\.6\./m.test(stdout);
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves to its path; undefined where it can't run or does not fit the shim. */
+async function installStarter(
+  directory: string,
+  shim: string,
+): Promise<string | undefined> {
+  const starter = join(directory, "shim-starter");
+  const program = shimStarter(hostArchitecture());
+  const fits =
+    (await tellsAddress(shim)) && (await installProgram(starter, program));
+  return fits ? starter : undefined;
+}
+
 /**
  * Writes the script below the directory. Resolves to the directory that has to come first on containerd's PATH; undefined
- * where there is no such shim or the script can't run there (a file system without programs).
+ * where there is no such shim or the script can't run there (a file system without programs). @param searchPath where the shim is looked for; default: this process's PATH
  */
 export async function installShimScript(
   directory: string,
+  searchPath?: string,
 ): Promise<string | undefined> {
-  const shim = await findProgram(shimName);
+  const shim = await findProgram(shimName, searchPath);
   if (shim === undefined) return undefined;
   try {
     await makeDirectory(directory, 0o700);
@@ -99,7 +160,7 @@ export async function installShimScript(
   }
   const written = await installProgram(
     join(directory, shimName),
-    shimScript(shim),
+    shimScript({ shim, starter: await installStarter(directory, shim) }),
   );
   return written ? directory : undefined;
 }

@@ -1,9 +1,16 @@
 // The script in front of containerd's shim: what it answers itself, and that everything else reaches the shim unchanged.
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import * as fs from "node:fs";
-import { createServer, type Server } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 import * as path from "node:path";
-import { shimScript } from "../../../cri/private-containerd/shim-script.ts";
+import { hostArchitecture } from "../../../cri/machine-code/architecture.ts";
+import {
+  installShimScript,
+  shimScript,
+} from "../../../cri/private-containerd/shim-script.ts";
+import { shimStarter } from "../../../cri/private-containerd/shim-starter.ts";
+import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const temporary = useTempDirectories("o'rbit-shim-");
@@ -12,9 +19,11 @@ const container = "cd".repeat(32);
 const servers: Server[] = [];
 
 /** Bundles of a pod, and a shim that prints its arguments. */
-function tasks(): {
+function tasks(settings: Partial<Parameters<typeof shimScript>[0]> = {}): {
   state: string;
   bundle: (id: string) => string;
+  /** Makes containerd's own directory of the sandbox. */
+  sandboxKnown: (id: string) => void;
   run: (id: string, ...action: string[]) => Buffer;
 } {
   const directory = temporary();
@@ -23,7 +32,8 @@ function tasks(): {
   const shim = path.join(directory, "shim");
   fs.writeFileSync(shim, '#!/bin/sh\nprintf "real:%s" "$*"\n', { mode: 0o755 });
   const script = path.join(directory, "script");
-  fs.writeFileSync(script, shimScript(shim, state), { mode: 0o755 });
+  const text = shimScript({ shim, stateDirectory: state, ...settings });
+  fs.writeFileSync(script, text, { mode: 0o755 });
   const bundle = (id: string): string =>
     path.join(directory, "state", "tasks", "k8s.io", id);
   for (const id of [sandbox, container]) {
@@ -36,11 +46,15 @@ function tasks(): {
   return {
     state,
     bundle,
+    sandboxKnown(id) {
+      const known = "../../../io.containerd.grpc.v1.cri/sandboxes";
+      fs.mkdirSync(path.join(bundle(id), known, id), { recursive: true });
+    },
     run(id, ...action) {
       const { stdout, stderr, status } = spawnSync(
         script,
         ["-namespace", "k8s.io", "-address", "/a b", "-id", id, ...action],
-        { cwd: bundle(id) },
+        { cwd: bundle(id), timeout: 10_000 },
       );
       expect([status, stderr.toString()]).toEqual([0, ""]);
       return stdout;
@@ -97,17 +111,140 @@ test("a sandbox, a container whose sandbox has no shim, and one of no pod get a 
 });
 
 test("a sandbox is known by containerd's directory, whatever its configuration says", async () => {
-  const { bundle, run } = tasks();
+  const { bundle, run, sandboxKnown } = tasks();
   const socket = path.join(temporary(), "s");
   await listen(socket);
   fs.writeFileSync(path.join(bundle(sandbox), "address"), `unix://${socket}`);
-  const known = path.join(
-    bundle(container),
-    "../../../io.containerd.grpc.v1.cri/sandboxes",
-  );
-  fs.mkdirSync(path.join(known, container), { recursive: true });
+  sandboxKnown(container);
   expect(run(container, "start").toString()).toBe(real(container, "start"));
 });
+
+/** A shim that writes down what it was given, and goes on. */
+function startedShim(): {
+  settings: { shim: string; starter: string; socketDirectory: string };
+  given: () => Promise<Record<string, string>>;
+} {
+  const directory = temporary();
+  const at = (name: string): string => path.join(directory, name);
+  const given = at("given");
+  fs.writeFileSync(
+    at("shim"),
+    `#!/bin/sh
+[ "$1" = -namespace ] && [ "$7" = "" ] || { printf "real:%s" "$*"; exit; }
+group=$(ps -o pgid= -p $$)
+files=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2 | tr '\\n' ' ')
+cat >"$0.new" <<GIVEN
+pid=$$
+arguments=$*
+own group=$([ $group = $$ ] && echo yes)
+bundle=$(pwd)
+score=$(cat /proc/$$/oom_score_adj)
+files=$files
+socket=$(readlink /proc/$$/fd/3)
+GIVEN
+mv "$0.new" "\${0%/*}/given"
+exec sleep 60
+`,
+    { mode: 0o755 },
+  );
+  fs.writeFileSync(at("starter"), shimStarter(hostArchitecture()), {
+    mode: 0o755,
+  });
+  return {
+    settings: {
+      shim: at("shim"),
+      starter: at("starter"),
+      socketDirectory: directory,
+    },
+    async given() {
+      await eventually(() => fs.existsSync(given), { what: "the shim to run" });
+      const lines = fs.readFileSync(given, "utf8").trimEnd().split("\n");
+      const fields = Object.fromEntries(
+        lines.map(
+          (line) => line.split(/=(.*)/).slice(0, 2) as [string, string],
+        ),
+      );
+      started.push(Number(fields["pid"]));
+      return fields;
+    },
+  };
+}
+const started: number[] = [];
+afterEach(() => {
+  for (const pid of started.splice(0)) process.kill(pid);
+});
+
+test("a sandbox's shim is started with a socket that waits for its containerd", async () => {
+  const { settings, given } = startedShim();
+  const { bundle, run, sandboxKnown } = tasks(settings);
+  sandboxKnown(sandbox);
+  const socket = path.join(settings.socketDirectory, sandbox);
+  const address = `unix://${socket}`;
+  expect(run(sandbox, "start").toString()).toBe(address);
+  expect(fs.statSync(socket).mode & 0o777).toBe(0o600);
+  const score = Number(fs.readFileSync("/proc/self/oom_score_adj", "utf8"));
+  expect(await given()).toEqual({
+    pid: expect.any(String) as string,
+    arguments: `-namespace k8s.io -id ${sandbox} -address /a b`,
+    "own group": "yes",
+    bundle: bundle(sandbox),
+    score: String(score + 1),
+    files: "/dev/null /dev/null /dev/null ",
+    socket: expect.stringMatching(/^socket:/) as string,
+  });
+  const file = path.join(bundle(sandbox), "address");
+  expect(fs.readFileSync(file, "utf8")).toBe(address);
+  await new Promise<void>((resolve, reject) => {
+    connect(socket).once("connect", resolve).once("error", reject).unref();
+  });
+});
+
+test.each([
+  { where: "its socket's place is taken", taken: true, more: [] },
+  { where: "it is to log more", taken: false, more: ["-debug"] },
+])("a sandbox's shim starts itself where $where", ({ taken, more }) => {
+  const { settings } = startedShim();
+  const { run, sandboxKnown } = tasks(settings);
+  sandboxKnown(sandbox);
+  if (taken) fs.writeFileSync(path.join(settings.socketDirectory, sandbox), "");
+  const answer = real(sandbox, [...more, "start"].join(" "));
+  expect(run(sandbox, ...more, "start").toString()).toBe(answer);
+});
+
+/** The bytes were run once on each architecture; a change has to be run again before this is brought up to date. */
+test.each([
+  ["amd64", "f973342affb1ea98b90dd15c18586125c1a47d03a4e0885656e2a2fa2f4adff8"],
+  ["arm64", "9e2e43d49f4d1dd3c6187182ae41959158886bf883796f4aad60949bf7dc72a7"],
+] as const)("the starter for %s has not changed", (architecture, digest) => {
+  const program = shimStarter(architecture);
+  expect(createHash("sha256").update(program).digest("hex")).toBe(digest);
+});
+
+test.each([
+  ["1.6.20~ds1", true],
+  ["v1.6.33", true],
+  ["1.7.24~ds1", false],
+  ["v2.1.9", false],
+  ["", false],
+])(
+  "with a shim of version %s the starter is used: %s",
+  async (version, used) => {
+    const directory = temporary();
+    const shim = path.join(directory, "containerd-shim-runc-v2");
+    fs.writeFileSync(
+      shim,
+      `#!/bin/sh\nprintf '%s:\n  Version:  %s\n' "$0" "${version}"\n`,
+      { mode: 0o755 },
+    );
+    const scripts = path.join(directory, "bin");
+    expect(await installShimScript(scripts, directory)).toBe(scripts);
+    const text = fs.readFileSync(
+      path.join(scripts, path.basename(shim)),
+      "utf8",
+    );
+    expect(/^starter=''$/m.test(text)).toBe(!used);
+  },
+);
 
 test("what was removed in good order is not removed again", () => {
   const { run } = tasks();
