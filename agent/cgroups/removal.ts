@@ -13,31 +13,40 @@ export async function removeTree(
   directory: string,
   rmdir: (path: string) => Promise<void>,
 ): Promise<void> {
-  let entries;
-  try {
-    entries = await readdir(directory, { withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
-  }
-  for (const entry of entries)
-    if (entry.isDirectory())
-      await removeTree(join(directory, entry.name), rmdir);
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 0; ; attempt++) {
     try {
       await rmdir(directory);
       return;
     } catch (error) {
       if (isMissing(error)) return;
-      if (
-        (error as NodeJS.ErrnoException).code !== "EBUSY" ||
-        attempt === tries
-      )
-        throw error;
+      if (!isInUse(error) || attempt === tries) throw error;
+    }
+    // Most have nothing below them.
+    if (attempt === 0) await removeBelow(directory, rmdir);
+    else {
       await killAll(directory);
       await new Promise((resolve) => setTimeout(resolve, 2 * attempt));
     }
   }
+}
+
+async function removeBelow(
+  directory: string,
+  rmdir: (path: string) => Promise<void>,
+): Promise<void> {
+  try {
+    for (const entry of await readdir(directory, { withFileTypes: true }))
+      if (entry.isDirectory())
+        await removeTree(join(directory, entry.name), rmdir);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** By processes or by cgroups below it; outside of cgroupfs a directory that is not empty has a code of its own. */
+function isInUse(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return code === "EBUSY" || code === "ENOTEMPTY";
 }
 
 async function killAll(directory: string): Promise<void> {
