@@ -55,6 +55,7 @@ function label(pid: number, path: string): string {
     return `${name} ${args.find((each) => runcCommands.test(each)) ?? "?"}`;
   if (name.startsWith("containerd-shim"))
     return `shim ${args.find((each) => shimCommands.test(each)) ?? "(serves the pod)"}`;
+  if (name === "shim-starter") return "shim start";
   if (name === "nft" || name === "ip")
     return `${name} ${args.find((each) => !each.startsWith("-")) ?? args[0] ?? ""}`.trim();
   return launcher || /^\/(usr\/|opt\/)?(s?bin|lib|cni)/.test(path)
