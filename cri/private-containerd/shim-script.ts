@@ -1,9 +1,9 @@
-// A small shell script in front of containerd's shim binary, on the PATH of a private containerd alone. containerd 1.6 runs
-// that binary three times where little or nothing is left to do for it: to start a sandbox's shim, which is the same binary
+// A small shell script in front of containerd's shim binary, on the PATH of a private containerd alone. containerd 1.6 and
+// 1.7 run that binary three times where little or nothing is left to do for it: to start a sandbox's shim, which is the same binary
 // once more; for each further container of a pod, to learn the address of the shim that the pod has; and after each task that
 // was removed in good order, to remove it once more (which runs runc or crun, too). The script answers all by itself, the
 // first one by a smaller program (`shim-starter.ts`), and hands everything else on. Newer versions of containerd do not ask
-// for the last two, and take the first one's answer in another form: there the shim itself starts.
+// for the last two and take the first one's answer in another form: there the shim starts itself.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
 import { execFile } from "node:child_process";
 import { uptime } from "node:os";
@@ -125,7 +125,7 @@ async function tellsAddress(shim: string): Promise<boolean> {
   try {
     const options = { timeout: versionTimeoutMs };
     const { stdout } = await promisify(execFile)(shim, ["-v"], options);
-    return /^\s*Version:\s*v?1\.6\./m.test(stdout);
+    return /^\s*Version:\s*v?1\.[67]\./m.test(stdout);
   } catch {
     return false;
   }

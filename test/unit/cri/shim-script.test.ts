@@ -223,7 +223,7 @@ test.each([
 test.each([
   ["1.6.20~ds1", true],
   ["v1.6.33", true],
-  ["1.7.24~ds1", false],
+  ["1.7.24~ds1", true],
   ["v2.1.9", false],
   ["", false],
 ])(
