@@ -14,8 +14,9 @@ import { eventually } from "../../support/eventually.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
 
 const temporary = useTempDirectories("o'rbit-shim-");
-const sandbox = "ab".repeat(32);
-const container = "cd".repeat(32);
+/** Short, as the names of sockets have a limit. */
+const sandbox = "ab".repeat(8);
+const container = "cd".repeat(8);
 const servers: Server[] = [];
 
 /** Bundles of a pod, and a shim that prints its arguments. */
