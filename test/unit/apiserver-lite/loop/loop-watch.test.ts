@@ -13,14 +13,15 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const later = (ms: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Works for so long, whatever else the machine does meanwhile. */
+/** Works for so long, whatever else the machine does meanwhile, and other threads of this process with it. */
 function spin(ms: number): void {
   const usedMs = (): number => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1000;
   };
-  const untilMs = usedMs() + ms;
-  while (usedMs() < untilMs);
+  const untilMs = performance.now() + ms;
+  const untilUsedMs = usedMs() + ms;
+  while (performance.now() < untilMs || usedMs() < untilUsedMs);
 }
 
 // Wide limits: on a busy machine a turn without work may take long as well.
