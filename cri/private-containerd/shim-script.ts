@@ -1,9 +1,9 @@
 // A small shell script in front of containerd's shim binary, on the PATH of a private containerd alone. containerd 1.6 and
-// 1.7 run that binary three times where little or nothing is left to do for it: to start a sandbox's shim, which is the same binary
-// once more; for each further container of a pod, to learn the address of the shim that the pod has; and after each task that
-// was removed in good order, to remove it once more (which runs runc or crun, too). The script answers all by itself, the
-// first one by a smaller program (`shim-starter.ts`), and hands everything else on. Newer versions of containerd do not ask
-// for the last two and take the first one's answer in another form: there the shim starts itself.
+// 1.7 run that binary three times where little or nothing is left to do for it: to start a sandbox's shim, which is the same
+// binary once more; for each further container of a pod, to learn the address of the shim that the pod has; and after each
+// task that was removed in good order, to remove it once more (which runs runc or crun, too). The script answers all three,
+// the first by a smaller program (`shim-starter.ts`), and hands everything else on. Newer versions of containerd do not ask
+// for the last two, and their shims answer the first in another form: there the shim starts itself.
 // Invariant: where anything is not as it is expected, the real shim is run with the same arguments.
 import { execFile } from "node:child_process";
 import { uptime } from "node:os";
@@ -120,32 +120,28 @@ exec "$shim" "$@"
 `;
 }
 
-/** Whether a new shim's address is all that its containerd wants to learn. */
-async function tellsAddress(shim: string): Promise<boolean> {
-  try {
-    const options = { timeout: versionTimeoutMs };
-    const { stdout } = await promisify(execFile)(shim, ["-v"], options);
-    return /^\s*Version:\s*v?1\.[67]\./m.test(stdout);
-  } catch {
-    return false;
-  }
-}
-
-/** Resolves to its path; undefined where it can't run or does not fit the shim. */
+/** Resolves to its path; undefined where it can't run, or where its address is not all that the shim answers. */
 async function installStarter(
   directory: string,
   shim: string,
 ): Promise<string | undefined> {
   const starter = join(directory, "shim-starter");
-  const program = shimStarter(hostArchitecture());
-  const fits =
-    (await tellsAddress(shim)) && (await installProgram(starter, program));
-  return fits ? starter : undefined;
+  try {
+    const options = { timeout: versionTimeoutMs };
+    const { stdout } = await promisify(execFile)(shim, ["-v"], options);
+    if (!/^\s*Version:\s*v?1\.[67]\./m.test(stdout)) return undefined;
+    const program = shimStarter(hostArchitecture());
+    return (await installProgram(starter, program)) ? starter : undefined;
+  } catch {
+    // The shim does not run so, or there is no such program for the processor.
+    return undefined;
+  }
 }
 
 /**
  * Writes the script below the directory. Resolves to the directory that has to come first on containerd's PATH; undefined
- * where there is no such shim or the script can't run there (a file system without programs). @param searchPath where the shim is looked for; default: this process's PATH
+ * where there is no such shim or the script can't run there (a file system without programs).
+ * @param searchPath where the shim is looked for; default: this process's PATH
  */
 export async function installShimScript(
   directory: string,

@@ -105,7 +105,7 @@ test("a container that holds the program can't write it", () => {
   expect(fs.readFileSync(own)).toEqual(fs.readFileSync("/bin/busybox"));
 });
 
-test("a script in crun's place, is run as it is", () => {
+test("a script in crun's place is run as it is", () => {
   const directory = temporary();
   const script = path.join(directory, "script");
   fs.writeFileSync(script, `#!/bin/sh\nprintf '%s|' "$@"\n`, { mode: 0o755 });

@@ -196,7 +196,10 @@ test("a sandbox's shim is started with a socket that waits for its containerd", 
   const file = path.join(bundle(sandbox), "address");
   expect(fs.readFileSync(file, "utf8")).toBe(address);
   await new Promise<void>((resolve, reject) => {
-    connect(socket).once("connect", resolve).once("error", reject).unref();
+    const connection = connect(socket, () => {
+      connection.destroy();
+      resolve();
+    }).once("error", reject);
   });
 });
 
@@ -246,6 +249,23 @@ test.each([
     expect(/^starter=''$/m.test(text)).toBe(!used);
   },
 );
+
+test("on a processor that has no starter the script is there all the same", async () => {
+  const directory = temporary();
+  const shim = path.join(directory, "containerd-shim-runc-v2");
+  fs.writeFileSync(shim, "#!/bin/sh\necho '  Version: 1.6.20'\n", {
+    mode: 0o755,
+  });
+  const arch = Object.getOwnPropertyDescriptor(process, "arch")!;
+  Object.defineProperty(process, "arch", { ...arch, value: "s390x" });
+  const scripts = path.join(directory, "bin");
+  const installed = installShimScript(scripts, directory).finally(() =>
+    Object.defineProperty(process, "arch", arch),
+  );
+  expect(await installed).toBe(scripts);
+  const text = fs.readFileSync(path.join(scripts, path.basename(shim)), "utf8");
+  expect(text).toMatch(/^starter=''$/m);
+});
 
 test("what was removed in good order is not removed again", () => {
   const { run } = tasks();
