@@ -3,6 +3,7 @@
 // exits 0 on SIGTERM and SIGINT; and sleeps otherwise. No libc, no stack use, one read-only executable segment.
 
 import type { Architecture } from "../machine-code/architecture.ts";
+import { adr, call, movz } from "../machine-code/arm64.ts";
 import {
   baseAddress,
   codeOffset,
@@ -84,47 +85,33 @@ function amd64(): Buffer {
 }
 
 function arm64(): Buffer {
-  const x = (register: number): number => register;
-  const movz = (register: number, value: number): number[] =>
-    int32(0xd2800000 | (value << 5) | register);
-  const adr = (register: number, distance: number): number[] =>
-    int32(
-      0x10000000 |
-        ((distance & 3) << 29) |
-        (((distance >> 2) & 0x7ffff) << 5) |
-        register,
-    );
-  const svc = int32(0xd4000001);
   const setActionBytes = 24;
   const loop = 3 * setActionBytes;
   const handler = loop + 32;
   const end = handler + 12;
   const actions = (end + 7) & ~7;
   const setAction = (at: number, signal: number, action: number): number[] => [
-    ...movz(x(0), signal),
-    ...adr(x(1), action - (at + 4)),
-    ...movz(x(2), 0), //   no old action
-    ...movz(x(3), 8), //   bytes of the signal mask
-    ...movz(x(8), 134), // rt_sigaction
-    ...svc,
+    ...movz(0, signal),
+    ...int32(adr(1, "action").encode(action - (at + 4))),
+    ...movz(2, 0), // no old action
+    ...movz(3, 8), // bytes of the signal mask
+    ...call(134), //  rt_sigaction
   ];
   const code = [
     ...setAction(0, signals.chld, actions),
     ...setAction(setActionBytes, signals.term, actions + sigactionBytes),
     ...setAction(2 * setActionBytes, signals.int, actions + sigactionBytes),
     // loop: ppoll(NULL, 0, NULL, NULL, 0), for arm64 has no pause
-    ...movz(x(0), 0),
-    ...movz(x(1), 0),
-    ...movz(x(2), 0),
-    ...movz(x(3), 0),
-    ...movz(x(4), 0),
-    ...movz(x(8), 73),
-    ...svc,
+    ...movz(0, 0),
+    ...movz(1, 0),
+    ...movz(2, 0),
+    ...movz(3, 0),
+    ...movz(4, 0),
+    ...call(73),
     ...int32(0x14000000 | (-7 & 0x3ffffff)), // b loop
     // handler: exit_group(0)
-    ...movz(x(0), 0),
-    ...movz(x(8), 94),
-    ...svc,
+    ...movz(0, 0),
+    ...call(94),
   ];
   return withActions(code, handler, undefined);
 }
