@@ -215,6 +215,10 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
       options.cniBinaryDirectories ?? usualPluginDirectories,
     ),
   );
+  const [crun, scripts] = await Promise.all([
+    workingCrun(options),
+    installShimScript(join(directory, "bin")),
+  ]);
   const toml = containerdToml({
     root: join(directory, "root"),
     state: join(sockets, "state"),
@@ -228,7 +232,7 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     registryDirectories: options.registryDirectories ?? defaultRegistries,
     restrictOomScoreAdj: !(await hasSysResource()),
     systemdCgroup: options.systemdCgroup ?? false,
-    crun: await workingCrun(options),
+    crun,
   });
   const files = {
     socket,
@@ -236,7 +240,6 @@ async function prepare(options: PrivateContainerdOptions): Promise<{
     log: join(directory, "containerd.log"),
     configuration: join(directory, "config.toml"),
   };
-  const scripts = await installShimScript(join(directory, "bin"));
   return {
     files,
     toml,
