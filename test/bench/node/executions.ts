@@ -41,7 +41,7 @@ function words(pid: number, file: "cmdline" | "environ"): string[] {
 /** The program, with the word that says what it is to do. */
 function label(pid: number, path: string): string {
   const [first = "", ...args] = words(pid, "cmdline");
-  // What runs from memory, as crun does, is known by the program that started it.
+  // What runs from a descriptor, as crun does, is known by the program that started it.
   const file = path.startsWith("/dev/fd/") ? first : path;
   const launcher = file === path && /^crun-/.test(basename(path));
   const name = args.includes("init")
