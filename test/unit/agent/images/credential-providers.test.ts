@@ -162,7 +162,8 @@ test("what a flooding program started in another session loses its output", asyn
   const place = temp();
   const child = `echo $$ > ${place}/pid; exec cat /dev/zero`;
   const { cache, log } = provider(
-    `setsid sh -c '${child}' & head -c 3000000 /dev/zero; sleep 30`,
+    // A child that is killed before it has a session of its own says nothing.
+    `setsid sh -c '${child}' & until [ -s ${place}/pid ]; do sleep 0.01; done; head -c 3000000 /dev/zero; sleep 30`,
   );
   expect(await cache.find("ghcr.io/a")).toEqual([]);
   expect(log()).toContain("more than 1048576 bytes");
