@@ -4,6 +4,7 @@ import * as os from "node:os";
 import { LRUCache } from "lru-cache";
 import { RuntimeError, type Runtime } from "../runtime.ts";
 import { grpcCodes, grpcStatusText } from "../../grpc/channel.ts";
+import { retryEndedByItself } from "./ended-by-itself.ts";
 import { causeCode, type Connection } from "./connection.ts";
 import {
   containerStats,
@@ -72,7 +73,7 @@ async function refuseWithoutCdi(connection: Connection): Promise<void> {
 
 /** Ends a container's task by containerd's own service. False: the runtime has none. */
 async function endTask(
-  connection: Connection,
+  { connection, clock }: CallContext,
   containerId: string,
 ): Promise<boolean> {
   const { killTask, waitTask, deleteTask } = containerdMethods;
@@ -80,7 +81,11 @@ async function endTask(
   const task = { container_id: containerId };
   const kill = { ...task, signal: os.constants.signals.SIGKILL, all: true };
   try {
-    await ignoreNotFound(connection.service(killTask, kill, options));
+    await ignoreNotFound(
+      retryEndedByItself(clock, () =>
+        connection.service(killTask, kill, options),
+      ),
+    );
     await ignoreNotFound(connection.service(waitTask, task, options));
     await ignoreNotFound(connection.service(deleteTask, task, options));
     return true;
@@ -95,18 +100,21 @@ async function endTask(
  * started: CRI stops no such container and refuses to remove it, so its task is ended beside CRI.
  */
 async function removeContainer(
-  connection: Connection,
+  context: CallContext,
   containerId: string,
 ): Promise<void> {
+  const { connection, clock } = context;
   const remove = (): Promise<void> =>
     ignoreNotFound(
-      connection.call("RemoveContainer", { container_id: containerId }),
+      retryEndedByItself(clock, () =>
+        connection.call("RemoveContainer", { container_id: containerId }),
+      ),
     );
   try {
     await remove();
   } catch (error) {
     if (causeCode(error) !== grpcCodes.failedPrecondition) throw error;
-    if (!(await endTask(connection, containerId))) throw error;
+    if (!(await endTask(context, containerId))) throw error;
     await remove();
   }
 }
@@ -133,11 +141,8 @@ async function checkpoint(
   }
 }
 
-export function containerCalls({
-  connection,
-  requestTimeoutMs,
-  whileEnding,
-}: CallContext): ContainerCalls {
+export function containerCalls(context: CallContext): ContainerCalls {
+  const { connection, requestTimeoutMs, clock, whileEnding } = context;
   const sandboxOfContainer = new LRUCache<string, string>({
     max: maxRemembered,
   });
@@ -180,19 +185,21 @@ export function containerCalls({
     stopContainer: (containerId, graceSeconds) =>
       ignoreNotFound(
         whileEnding(containerId, "stop", () =>
-          connection.call(
-            "StopContainer",
-            {
-              container_id: containerId,
-              timeout: Math.max(0, Math.ceil(graceSeconds)),
-            },
-            requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
+          retryEndedByItself(clock, () =>
+            connection.call(
+              "StopContainer",
+              {
+                container_id: containerId,
+                timeout: Math.max(0, Math.ceil(graceSeconds)),
+              },
+              requestTimeoutMs + Math.max(0, graceSeconds) * 1000,
+            ),
           ),
         ),
       ),
 
     async removeContainer(containerId) {
-      await removeContainer(connection, containerId);
+      await removeContainer(context, containerId);
       sandboxOfContainer.delete(containerId);
     },
 

@@ -69,7 +69,8 @@ export class EventSource {
   readonly #listeners: EventListeners;
   /** id → "running" or "stopped", as last given to subscribers. */
   #known: Map<string, "running" | "stopped"> | undefined;
-  readonly #settling = new Set<string>();
+  /** id → those who wait for the CRI side to know of its exit. */
+  readonly #settling = new Map<string, (() => void)[]>();
   /** id → calls of ours that end it. */
   readonly #ending = new Map<string, number>();
   /** Of these, what has exited. */
@@ -101,7 +102,7 @@ export class EventSource {
     if (type === "exited" && this.#known?.get(id) === "stopped") return;
     if (type === "deleted") {
       this.#known?.delete(id);
-      this.#settling.delete(id);
+      this.#endSettling(id);
       this.#exited.delete(id);
     } else if (type !== "created")
       this.#known?.set(id, type === "started" ? "running" : "stopped");
@@ -153,16 +154,22 @@ export class EventSource {
         (still) => {
           if (still === "sandbox") this.#settleExit(id, attempt + 2, still);
           else if (still) this.#settleExit(id, attempt + 1);
-          else if (this.#settling.delete(id)) this.#give("exited", id);
+          else if (this.#endSettling(id)) this.#give("exited", id);
         },
         () => this.#giveUnseen(id),
       );
     });
   }
 
+  #endSettling(id: string): boolean {
+    const waiting = this.#settling.get(id);
+    waiting?.forEach((resolve) => resolve());
+    return waiting !== undefined && this.#settling.delete(id);
+  }
+
   /** An exit that no list has shown: it is given again when one does. */
   #giveUnseen(id: string): void {
-    if (!this.#settling.delete(id)) return;
+    if (!this.#endSettling(id)) return;
     this.#give("exited", id);
     this.#known?.set(id, "running");
   }
@@ -190,14 +197,15 @@ export class EventSource {
   #settle(id: string): void {
     if (this.#settling.has(id)) return;
     const full = this.#settling.size >= maxSettling;
-    this.#settling.add(id);
+    this.#settling.set(id, []);
     if (full) this.#giveUnseen(id);
     else this.#settleExit(id, 0);
   }
 
   /**
    * Runs a call that stops (or removes) a container or a sandbox and answers when the CRI side knows of the exit: nothing is
-   * asked about it meanwhile, which for many pods that end at once would be most of all calls.
+   * asked about it meanwhile, which for many pods that end at once would be most of all calls. The stop of one that has
+   * just ended by itself is answered at once, so that its exit is waited for here.
    */
   async whileEnding<T>(
     id: string,
@@ -207,6 +215,9 @@ export class EventSource {
     this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
     try {
       const result = await call();
+      const settling = this.#settling.get(id);
+      if (how === "stop" && settling)
+        await new Promise<void>((resolve) => settling.push(resolve));
       this.#exited.delete(id);
       // The answer is as good as a list, and what is removed is given as such.
       if (how === "stop" && this.#running) this.#give("exited", id);
@@ -370,7 +381,7 @@ export class EventSource {
     this.#running = false;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
-    this.#settling.clear();
+    for (const id of [...this.#settling.keys()]) this.#endSettling(id);
     this.#exited.clear();
     this.#stream?.cancel();
     this.#stream = undefined;

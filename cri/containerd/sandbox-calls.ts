@@ -14,6 +14,7 @@ import {
   type CallContext,
 } from "./call-context.ts";
 import { sandboxMessage } from "./requests.ts";
+import { retryEndedByItself } from "./ended-by-itself.ts";
 import type { SandboxImage } from "../sandbox-image/present-image.ts";
 
 type SandboxCalls = Pick<
@@ -79,11 +80,24 @@ function checkBandwidth({ annotations }: SandboxConfig): void {
 
 /** @param seccompProfile as the runtime's option */
 export function sandboxCalls(
-  { connection, requestTimeoutMs, whileEnding }: CallContext,
+  { connection, requestTimeoutMs, clock, whileEnding }: CallContext,
   image: SandboxImage,
   seccompProfile: string | undefined,
   logger: Logger,
 ): SandboxCalls {
+  const end = (
+    sandboxId: string,
+    how: "stop" | "remove",
+    method: "StopPodSandbox" | "RemovePodSandbox",
+  ): Promise<void> =>
+    mending(sandboxId, logger, () =>
+      whileEnding(sandboxId, how, () =>
+        retryEndedByItself(clock, () =>
+          connection.call(method, { pod_sandbox_id: sandboxId }),
+        ),
+      ),
+    );
+
   return {
     async runPodSandbox(config, runtimeHandler) {
       checkBandwidth(config);
@@ -114,19 +128,9 @@ export function sandboxCalls(
       }
     },
 
-    stopPodSandbox: (sandboxId) =>
-      mending(sandboxId, logger, () =>
-        whileEnding(sandboxId, "stop", () =>
-          connection.call("StopPodSandbox", { pod_sandbox_id: sandboxId }),
-        ),
-      ),
-
+    stopPodSandbox: (sandboxId) => end(sandboxId, "stop", "StopPodSandbox"),
     removePodSandbox: (sandboxId) =>
-      mending(sandboxId, logger, () =>
-        whileEnding(sandboxId, "remove", () =>
-          connection.call("RemovePodSandbox", { pod_sandbox_id: sandboxId }),
-        ),
-      ),
+      end(sandboxId, "remove", "RemovePodSandbox"),
 
     async podSandboxStatus(sandboxId, verbose = false) {
       return sandboxStatus(

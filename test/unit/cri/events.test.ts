@@ -296,6 +296,37 @@ test("the exit of what a call of ours ends is given with its answer, and not loo
   source.stop();
 });
 
+test("the stop of one that had just ended by itself resolves when the CRI side knows it", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  let stopped = false;
+  const call = source
+    .whileEnding("c", "stop", () => Promise.resolve())
+    .then(() => (stopped = true));
+  await settle(20);
+  expect([stopped, events]).toEqual([false, []]);
+  containers.set("c", 2);
+  await settle(20);
+  await call;
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("who waits for an exit that way is let go when the source stops", async () => {
+  const { source, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  const call = source.whileEnding("c", "stop", () => Promise.resolve("told"));
+  await settle();
+  source.stop();
+  expect(await call).toBe("told");
+});
+
 test("where that call fails, the exit is looked for", async () => {
   const { source, events, containers, streams, settle } = setUp();
   containers.set("c", 1);
