@@ -9,6 +9,6 @@ export function hostArchitecture(
   if (nodeArch === "x64") return "amd64";
   if (nodeArch === "arm64") return "arm64";
   throw new Error(
-    `no built-in sandbox image for the processor architecture ${nodeArch}`,
+    `Orbit has no programs of its own for the processor architecture ${nodeArch}`,
   );
 }
