@@ -2,10 +2,19 @@
 // system that is full or read-only as ENOENT, and never returns where nothing can be made (/proc); here each directory is
 // made by a plain mkdir, whose error says what is wrong. Followed by cli/parts/directories.ts for those that users name.
 // Example: for /a/b/c below an empty /a: /a/b/c fails with ENOENT, /a/b is made, then /a/b/c.
-import { mkdir, stat } from "node:fs/promises";
+import * as promises from "node:fs/promises";
 import { dirname } from "node:path";
 
-async function isDirectory(path: string): Promise<boolean> {
+/** How the calls are made; `node:fs/promises`, or another form of it. */
+interface DirectoryCalls {
+  mkdir(path: string, options: { mode: number }): Promise<unknown>;
+  stat(path: string): Promise<{ isDirectory(): boolean }>;
+}
+
+async function isDirectory(
+  path: string,
+  { stat }: DirectoryCalls,
+): Promise<boolean> {
   return await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
@@ -16,23 +25,24 @@ async function isDirectory(path: string): Promise<boolean> {
 export async function makeDirectory(
   directory: string,
   mode = 0o777,
+  calls: DirectoryCalls = promises,
 ): Promise<void> {
   try {
-    await mkdir(directory, { mode });
+    await calls.mkdir(directory, { mode });
     return;
   } catch (error) {
     const above = dirname(directory);
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" || above === directory) {
-      if (await isDirectory(directory)) return;
+      if (await isDirectory(directory, calls)) return;
       throw error;
     }
-    await makeDirectory(above, mode);
+    await makeDirectory(above, mode, calls);
   }
   try {
-    await mkdir(directory, { mode });
+    await calls.mkdir(directory, { mode });
   } catch (error) {
     // Another call may have made it meanwhile.
-    if (!(await isDirectory(directory))) throw error;
+    if (!(await isDirectory(directory, calls))) throw error;
   }
 }

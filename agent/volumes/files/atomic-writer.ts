@@ -8,21 +8,8 @@
 // Nothing is written when the content is what is there already. What others made beside these names stays: runtimes make
 // the places for mounts below the volume there, and to remove one is to unmount it in the containers that run.
 import { randomInt } from "node:crypto";
-import {
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
+import { pooledCalls, type FileCalls } from "./file-calls.ts";
 
 export interface PayloadFile {
   data: Buffer;
@@ -53,29 +40,23 @@ export function checkPayloadPath(path: string): void {
     );
 }
 
-/** Returns whether content was written. `groupId`: owning group of files and directories (fsGroup). */
+/**
+ * Resolves to whether content was written.
+ * @param groupId owning group of files and directories (fsGroup)
+ * @param calls as which the files are written and read
+ */
 export async function writePayload(
   directory: string,
   files: Payload,
   groupId?: number,
+  calls: FileCalls = pooledCalls,
 ): Promise<boolean> {
   for (const path of files.keys()) checkPayloadPath(path);
   const payload = new Map(
     [...files].map(([path, file]) => [onDisk(path), file]),
   );
-  const current = await readlink(join(directory, dataLink)).catch(
-    () => undefined,
-  );
-  const isCurrent =
-    current !== undefined &&
-    (await isSame(join(directory, current), payload, groupId));
-  const dated = isCurrent
-    ? current
-    : await writeContent(directory, payload, groupId);
-  // Also when the content stayed: its writer may have been killed before it came to the links.
-  await showLinks(directory, payload);
-  await removeOld(directory, dated, payload);
-  return !isCurrent;
+  const writer = new PayloadWriter(directory, payload, groupId, calls);
+  return await writer.write();
 }
 
 /** "./name", "a//b" and "c/" as they are found again. */
@@ -83,133 +64,168 @@ function onDisk(path: string): string {
   return posix.normalize(path).replace(/\/$/, "");
 }
 
-/** Resolves to the name of the new directory, to which `..data` leads then. */
-async function writeContent(
-  directory: string,
-  payload: Payload,
-  groupId: number | undefined,
-): Promise<string> {
-  const dated = `..${new Date().toISOString().slice(0, 19).replace(/[-T:]/g, "_")}.${randomInt(1e9).toString().padStart(9, "0")}`;
-  const target = join(directory, dated);
-  await mkdir(target, { mode: 0o755 });
-  await own(target, groupId, true);
-  for (const [path, { data, mode, userId }] of payload) {
-    const file = join(target, path);
-    const parent = dirname(path);
-    if (parent !== ".") await makeParents(target, parent, groupId);
-    await writeFile(file, data, { mode: 0o600 });
-    if (groupId !== undefined || userId !== undefined)
-      await chown(
-        file,
-        userId ?? process.getuid?.() ?? 0,
-        groupId ?? process.getgid?.() ?? 0,
-      ).catch(ignorePermission);
-    await chmod(file, groupId === undefined ? mode : mode | 0o440);
-  }
-  await chmod(target, groupId === undefined ? 0o755 : 0o2755);
-
-  const temporary = join(directory, `${dataLink}_tmp`);
-  await rm(temporary, { force: true });
-  await symlink(dated, temporary);
-  await rename(temporary, join(directory, dataLink));
-  return dated;
-}
-
-function visibleNames(payload: Payload): Set<string> {
-  return new Set([...payload.keys()].map((path) => path.split("/")[0]!));
-}
-
-async function showLinks(directory: string, payload: Payload): Promise<void> {
-  for (const name of visibleNames(payload)) {
-    const link = join(directory, name);
-    const found = await lstat(link).catch(() => undefined);
-    if (!found) await symlink(join(dataLink, name), link);
-  }
-}
-
-/** Links to what is no more in the payload, and earlier content, also of a writer that was killed. */
-async function removeOld(
-  directory: string,
-  dated: string,
-  payload: Payload,
-): Promise<void> {
-  const visible = visibleNames(payload);
-  for (const name of await readdir(directory)) {
-    if (name === dataLink || name === dated || visible.has(name)) continue;
-    const path = join(directory, name);
-    const target = await readlink(path).catch(() => undefined);
-    if (target === join(dataLink, name) || datedName.test(name))
-      await rm(path, { recursive: true, force: true });
-  }
-}
-
 /** A payload was written there before. */
 export async function isWritten(directory: string): Promise<boolean> {
-  return await readlink(join(directory, dataLink)).then(
+  return await pooledCalls.readlink(join(directory, dataLink)).then(
     () => true,
     () => false,
   );
 }
 
-async function makeParents(
-  root: string,
-  path: string,
-  groupId: number | undefined,
-): Promise<void> {
-  let directory = root;
-  for (const segment of path.split("/")) {
-    directory = join(directory, segment);
-    await mkdir(directory, { mode: 0o755 }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== "EEXIST") throw error;
-      },
+class PayloadWriter {
+  readonly #directory: string;
+  readonly #payload: Payload;
+  readonly #groupId: number | undefined;
+  readonly #calls: FileCalls;
+
+  constructor(
+    directory: string,
+    payload: Payload,
+    groupId: number | undefined,
+    calls: FileCalls,
+  ) {
+    this.#directory = directory;
+    this.#payload = payload;
+    this.#groupId = groupId;
+    this.#calls = calls;
+  }
+
+  async write(): Promise<boolean> {
+    const current = await this.#calls
+      .readlink(join(this.#directory, dataLink))
+      .catch(() => undefined);
+    const isCurrent =
+      current !== undefined &&
+      (await this.#isSame(join(this.#directory, current)));
+    const dated = isCurrent ? current : await this.#writeContent();
+    // Also when the content stayed: its writer may have been killed before it came to the links.
+    await this.#showLinks();
+    await this.#removeOld(dated);
+    return !isCurrent;
+  }
+
+  /** Resolves to the name of the new directory, to which `..data` leads then. */
+  async #writeContent(): Promise<string> {
+    const calls = this.#calls;
+    const dated = `..${new Date().toISOString().slice(0, 19).replace(/[-T:]/g, "_")}.${randomInt(1e9).toString().padStart(9, "0")}`;
+    const target = join(this.#directory, dated);
+    await calls.mkdir(target, { mode: 0o755 });
+    await this.#ownDirectory(target);
+    for (const [path, file] of this.#payload) {
+      const parent = dirname(path);
+      if (parent !== ".") await this.#makeParents(target, parent);
+      await this.#writeFile(join(target, path), file);
+    }
+    await calls.chmod(target, this.#groupId === undefined ? 0o755 : 0o2755);
+
+    const temporary = join(this.#directory, `${dataLink}_tmp`);
+    await calls.symlink(dated, temporary).catch(async (error: unknown) => {
+      // Of a writer that was killed.
+      ignore("EEXIST")(error);
+      await calls.remove(temporary);
+      await calls.symlink(dated, temporary);
+    });
+    await calls.rename(temporary, join(this.#directory, dataLink));
+    return dated;
+  }
+
+  async #writeFile(
+    path: string,
+    { data, mode, userId }: PayloadFile,
+  ): Promise<void> {
+    await this.#calls.writeFile(path, data, { mode: 0o600 });
+    if (this.#groupId !== undefined || userId !== undefined)
+      await this.#calls
+        .chown(
+          path,
+          userId ?? process.getuid?.() ?? 0,
+          this.#groupId ?? process.getgid?.() ?? 0,
+        )
+        .catch(ignore("EPERM"));
+    await this.#calls.chmod(path, this.#shownMode(mode));
+  }
+
+  #shownMode(mode: number): number {
+    return this.#groupId === undefined ? mode : mode | 0o440;
+  }
+
+  #visibleNames(): Set<string> {
+    return new Set(
+      [...this.#payload.keys()].map((path) => path.split("/")[0]!),
     );
-    await own(directory, groupId, true);
+  }
+
+  async #showLinks(): Promise<void> {
+    for (const name of this.#visibleNames())
+      await this.#calls
+        .symlink(join(dataLink, name), join(this.#directory, name))
+        .catch(ignore("EEXIST"));
+  }
+
+  /** Links to what is no more in the payload, and earlier content, also of a writer that was killed. */
+  async #removeOld(dated: string): Promise<void> {
+    const visible = this.#visibleNames();
+    for (const { name } of await this.#calls.readdir(this.#directory)) {
+      if (name === dataLink || name === dated || visible.has(name)) continue;
+      const path = join(this.#directory, name);
+      const target = await this.#calls.readlink(path).catch(() => undefined);
+      if (target === join(dataLink, name) || datedName.test(name))
+        await this.#calls.remove(path);
+    }
+  }
+
+  async #makeParents(root: string, path: string): Promise<void> {
+    let directory = root;
+    for (const segment of path.split("/")) {
+      directory = join(directory, segment);
+      await this.#calls
+        .mkdir(directory, { mode: 0o755 })
+        .catch(ignore("EEXIST"));
+      await this.#ownDirectory(directory);
+    }
+  }
+
+  async #ownDirectory(path: string): Promise<void> {
+    if (this.#groupId === undefined) return;
+    const { uid, mode } = await this.#calls.stat(path);
+    await this.#calls.chown(path, uid, this.#groupId).catch(ignore("EPERM"));
+    await this.#calls.chmod(path, (mode & 0o7777) | 0o2550);
+  }
+
+  async #isSame(directory: string): Promise<boolean> {
+    const present = await this.#filesBelow(directory, "").catch(
+      () => undefined,
+    );
+    if (!present || present.length !== this.#payload.size) return false;
+    for (const path of present) {
+      const wanted = this.#payload.get(path);
+      if (!wanted) return false;
+      const file = join(directory, path);
+      const [data, found] = await Promise.all([
+        this.#calls.readFile(file),
+        this.#calls.stat(file),
+      ]);
+      const mode = this.#shownMode(wanted.mode);
+      if (!data.equals(wanted.data) || (found.mode & 0o777) !== (mode & 0o777))
+        return false;
+    }
+    return true;
+  }
+
+  async #filesBelow(root: string, below: string): Promise<string[]> {
+    const result: string[] = [];
+    for (const entry of await this.#calls.readdir(join(root, below))) {
+      const path = below === "" ? entry.name : `${below}/${entry.name}`;
+      if (entry.isDirectory())
+        result.push(...(await this.#filesBelow(root, path)));
+      else result.push(path);
+    }
+    return result;
   }
 }
 
-async function own(
-  path: string,
-  groupId: number | undefined,
-  directory: boolean,
-): Promise<void> {
-  if (groupId === undefined) return;
-  const { uid, mode } = await stat(path);
-  await chown(path, uid, groupId).catch(ignorePermission);
-  await chmod(path, (mode & 0o7777) | (directory ? 0o2550 : 0o440));
-}
-
-async function isSame(
-  directory: string,
-  payload: Payload,
-  groupId: number | undefined,
-): Promise<boolean> {
-  const present = await files(directory, "").catch(() => undefined);
-  if (!present || present.length !== payload.size) return false;
-  for (const path of present) {
-    const wanted = payload.get(path);
-    if (!wanted) return false;
-    const file = join(directory, path);
-    const [data, found] = await Promise.all([readFile(file), stat(file)]);
-    const mode = groupId === undefined ? wanted.mode : wanted.mode | 0o440;
-    if (!data.equals(wanted.data) || (found.mode & 0o777) !== (mode & 0o777))
-      return false;
-  }
-  return true;
-}
-
-async function files(root: string, below: string): Promise<string[]> {
-  const result: string[] = [];
-  for (const entry of await readdir(join(root, below), {
-    withFileTypes: true,
-  })) {
-    const path = below === "" ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory()) result.push(...(await files(root, path)));
-    else result.push(path);
-  }
-  return result;
-}
-
-function ignorePermission(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPERM") throw error;
+function ignore(code: string): (error: unknown) => void {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code !== code) throw error;
+  };
 }

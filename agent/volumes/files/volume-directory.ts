@@ -1,7 +1,7 @@
 // A volume's own directory below a pod's.
-import { chmod, lstat, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirectory } from "../../../cri/directories.ts";
+import { pooledCalls, type FileCalls } from "./file-calls.ts";
 import { bindMount, isMountPoint } from "./mounts.ts";
 
 /**
@@ -11,15 +11,18 @@ import { bindMount, isMountPoint } from "./mounts.ts";
 export async function ensureVolumeDirectory(
   path: string,
   mode: number,
+  calls: FileCalls = pooledCalls,
 ): Promise<void> {
-  await makeDirectory(dirname(path), 0o750);
-  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
-  const found = await lstat(path);
+  await makeDirectory(dirname(path), 0o750, calls);
+  await calls
+    .mkdir(path, { mode: 0o777 })
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  const found = await calls.lstat(path);
   if (!found.isDirectory())
     throw new Error(`${path} is not a directory: it must not be a link`);
-  if ((found.mode & 0o7777) !== mode) await chmod(path, mode);
+  if ((found.mode & 0o7777) !== mode) await calls.chmod(path, mode);
 }
 
 /** Binds what is mounted for the node at a pod's own directory. Idempotent. */

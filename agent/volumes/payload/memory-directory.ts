@@ -1,12 +1,16 @@
 // The directory on a tmpfs for what must never be written to a disk: payloads of secrets, tokens and what the pod's object
 // says. It is mounted with the first payload and goes when the agent stops and nothing is left in it.
 import { readdir, rm, rmdir } from "node:fs/promises";
+import { removeSmallTree } from "../files/remove-small-tree.ts";
 import { join } from "node:path";
 import { isMountPoint, unmount } from "../files/mounts.ts";
 import {
   ensureMemoryDirectory,
   ensurePrivateDirectory,
 } from "../files/private-directories.ts";
+
+/** Of a pod with more, what is left is removed through the pool of threads. */
+const maxDirectEntries = 128;
 
 export class MemoryDirectory {
   readonly #path: string;
@@ -45,6 +49,8 @@ export class MemoryDirectory {
   }
 
   async remove(uid: string): Promise<void> {
-    await rm(join(this.#path, uid), { recursive: true, force: true });
+    const directory = join(this.#path, uid);
+    if (!removeSmallTree(directory, maxDirectEntries))
+      await rm(directory, { recursive: true, force: true });
   }
 }

@@ -16,6 +16,11 @@ import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
 import { projectedType } from "../../../agent/volumes/payload/projected.ts";
 import { secretType } from "../../../agent/volumes/payload/secret.ts";
 import { unmount } from "../../../agent/volumes/files/mounts.ts";
+import {
+  directCalls,
+  pooledCalls,
+} from "../../../agent/volumes/files/file-calls.ts";
+import { removeSmallTree } from "../../../agent/volumes/files/remove-small-tree.ts";
 import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
 import { ServiceAccountTokens } from "../../../agent/volumes/payload/service-account-tokens.ts";
 import type { Client } from "../../../client/client.ts";
@@ -35,30 +40,88 @@ const payload = (
     ]),
   );
 
-test("a payload is swapped as a whole and left alone when it is the same", async () => {
+describe.each([
+  ["through the pool of threads", pooledCalls],
+  ["at once", directCalls],
+])("a payload that is written %s", (_how, calls) => {
+  const write = (
+    directory: string,
+    files: ReturnType<typeof payload>,
+    groupId?: number,
+  ): Promise<boolean> => writePayload(directory, files, groupId, calls);
+
+  test("is swapped as a whole and left alone when it is the same", async () => {
+    const directory = directories();
+    const first = payload({ a: "1", "deep/b": "2" });
+    expect(await write(directory, first)).toBe(true);
+    expect(await fs.readFile(path.join(directory, "deep/b"), "utf8")).toBe("2");
+    const dated = await fs.readlink(path.join(directory, "..data"));
+    expect(await write(directory, first)).toBe(false);
+    expect(await fs.readlink(path.join(directory, "..data"))).toBe(dated);
+    const second = { a: "1", c: "3" };
+    expect(await write(directory, payload(second))).toBe(true);
+    const names = await fs.readdir(directory);
+    expect(names.filter((name) => !name.startsWith("..")).sort()).toEqual([
+      "a",
+      "c",
+    ]);
+    expect(names.filter((name) => name.startsWith(".."))).toHaveLength(2);
+    expect(await write(directory, payload(second, 0o400))).toBe(true);
+    const { mode } = await fs.stat(path.join(directory, "a"));
+    expect(mode & 0o777).toBe(0o400);
+  });
+
+  test("goes on where a writer was killed, and leaves what others made", async () => {
+    const directory = directories();
+    await fs.symlink("..gone", path.join(directory, "..data_tmp"));
+    await fs.mkdir(path.join(directory, "a"));
+    await write(directory, payload({ a: "1", b: "2" }));
+    expect(await fs.readFile(path.join(directory, "b"), "utf8")).toBe("2");
+    expect((await fs.lstat(path.join(directory, "a"))).isDirectory()).toBe(
+      true,
+    );
+    expect(await fs.readdir(directory)).not.toContain("..data_tmp");
+  });
+
+  test("belongs to the group, which may read it", async () => {
+    const directory = directories();
+    await write(directory, payload({ "deep/b": "2" }, 0o600), 1234);
+    for (const [name, mode] of [
+      ["deep/b", 0o640],
+      ["deep", 0o2755],
+      ["..data/", 0o2755],
+    ] as const) {
+      const found = await fs.stat(path.join(directory, name));
+      expect([name, found.gid, found.mode & 0o7777]).toEqual([
+        name,
+        1234,
+        mode,
+      ]);
+    }
+  });
+});
+
+test("a small directory is removed at once, with its links and not what they lead to", async () => {
   const directory = directories();
-  expect(
-    await writePayload(directory, payload({ a: "1", "deep/b": "2" })),
-  ).toBe(true);
-  expect(await fs.readFile(path.join(directory, "deep/b"), "utf8")).toBe("2");
-  const first = await fs.readlink(path.join(directory, "..data"));
-  expect(
-    await writePayload(directory, payload({ a: "1", "deep/b": "2" })),
-  ).toBe(false);
-  expect(await fs.readlink(path.join(directory, "..data"))).toBe(first);
-  expect(await writePayload(directory, payload({ a: "1", c: "3" }))).toBe(true);
-  expect(
-    (await fs.readdir(directory))
-      .filter((name) => !name.startsWith(".."))
-      .sort(),
-  ).toEqual(["a", "c"]);
-  expect(
-    (await fs.readdir(directory)).filter((name) => name.startsWith("..")),
-  ).toHaveLength(2);
-  expect(
-    await writePayload(directory, payload({ a: "1", c: "3" }, 0o400)),
-  ).toBe(true);
-  expect((await fs.stat(path.join(directory, "a"))).mode & 0o777).toBe(0o400);
+  const kept = path.join(directory, "kept");
+  await fs.writeFile(kept, "");
+  const small = path.join(directory, "small");
+  await fs.mkdir(path.join(small, "a/b"), { recursive: true });
+  await fs.writeFile(path.join(small, "a/b/file"), "");
+  await fs.symlink(directory, path.join(small, "link"));
+  expect(removeSmallTree(small, 4)).toBe(true);
+  expect(await fs.readdir(directory)).toEqual(["kept"]);
+  expect(removeSmallTree(small, 4)).toBe(true);
+});
+
+test("a larger one is not, nor what can't be removed", async () => {
+  const large = path.join(directories(), "large");
+  await fs.mkdir(large);
+  for (const name of ["a", "b", "c"])
+    await fs.writeFile(path.join(large, name), "");
+  expect(removeSmallTree(large, 2)).toBe(false);
+  expect(await fs.readdir(large)).toHaveLength(1);
+  expect(removeSmallTree("/proc/self", 10)).toBe(false);
 });
 
 test.each(["", "/etc/passwd", "../x", "a/../../x", "..data"])(
