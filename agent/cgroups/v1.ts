@@ -1,5 +1,6 @@
-// cgroup v1: the same path in every controller's hierarchy. cpuset's files must be filled from the parent before a
-// process can join. Nothing but us removes these directories (the runtime makes them in controllers we do not know of).
+// cgroup v1: the same path in every controller's hierarchy. cpuset's files must be filled before a process can join: those
+// of a parent are filled from what is above it, and it hands them on to what is made below it (the runtime fills what is
+// empty all the same). Nothing but us removes these directories (the runtime makes them in controllers we do not know of).
 import {
   access,
   mkdir,
@@ -32,34 +33,34 @@ export class CgroupV1 implements CgroupDriver {
     const controllers = await this.#list();
     for (let depth = 1; depth <= segments.length; depth++) {
       const partial = `/${segments.slice(0, depth).join("/")}`;
-      if (depth < segments.length && this.#made.has(partial)) continue;
+      const isParent = depth < segments.length;
+      if (isParent && this.#made.has(partial)) continue;
       await Promise.all(
-        controllers.map((controller) => this.#make(controller, partial)),
+        controllers.map((controller) =>
+          this.#make(controller, partial, isParent),
+        ),
       );
-      if (depth < segments.length) this.#made.add(partial);
+      if (isParent) this.#made.add(partial);
     }
     await this.update(path, limits);
   }
 
-  async #make(controller: string, path: string): Promise<void> {
+  async #make(
+    controller: string,
+    path: string,
+    isParent: boolean,
+  ): Promise<void> {
     const directory = join(this.#mount, controller, path);
-    try {
-      await mkdir(directory);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
-      throw error;
-    }
+    await mkdir(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    if (!isParent) return;
+    // Children inherit it.
     if (controller === "memory")
       await write(join(directory, "memory.use_hierarchy"), "1").catch(
         () => undefined,
       );
-    if (controller !== "cpuset") return;
-    for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-      const inherited = (
-        await readFile(join(directory, "..", file), "utf8").catch(() => "")
-      ).trim();
-      if (inherited) await write(join(directory, file), inherited);
-    }
+    if (controller === "cpuset") await shareCpuset(directory);
   }
 
   async update(path: string, limits: CgroupLimits): Promise<void> {
@@ -155,6 +156,20 @@ export class CgroupV1 implements CgroupDriver {
     );
     return this.#controllers;
   }
+}
+
+/** A parent's CPUs and memory nodes: its own, or else those above it, and for what is made below it. */
+async function shareCpuset(directory: string): Promise<void> {
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    if (await readText(join(directory, file))) continue;
+    const inherited = await readText(join(directory, "..", file));
+    if (inherited) await write(join(directory, file), inherited);
+  }
+  await write(join(directory, "cgroup.clone_children"), "1");
+}
+
+async function readText(file: string): Promise<string> {
+  return (await readFile(file, "utf8").catch(() => "")).trim();
 }
 
 async function write(file: string, value: string): Promise<void> {
