@@ -1,6 +1,5 @@
 // Starts one container: image, configuration, create, start, postStart. Each step that fails has its own reason for the
 // container's waiting state, thrown as a WaitingError.
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { crashPoint } from "../../../api/crash-point.ts";
@@ -140,9 +139,7 @@ async function start(
   }
   if (signal.aborted) return;
 
-  // A log of that number may be left from before a reboot: the runtime would append to it.
   const logPath = join(sandboxConfig.logDirectory, config.logPath);
-  if (!last) await rm(logPath, { force: true });
   const id = await context.moves.during(() =>
     createAndStart(context, { ...inputs, sandboxConfig }, config, last),
   );

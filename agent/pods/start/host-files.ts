@@ -35,8 +35,12 @@ export class HostFiles {
   async prepare(pod: Pod): Promise<void> {
     const directory = this.podDirectory(pod.metadata.uid ?? "");
     await Promise.all([
-      makeDirectory(join(directory, "volumes"), 0o750),
-      makeDirectory(join(directory, "containers"), 0o750),
+      makeDirectory(directory, 0o750).then(() =>
+        Promise.all([
+          makeDirectory(join(directory, "volumes"), 0o750),
+          makeDirectory(join(directory, "containers"), 0o750),
+        ]),
+      ),
       makeDirectory(podLogDirectory(this.#config, pod), 0o755),
     ]);
   }
@@ -57,7 +61,10 @@ export class HostFiles {
     return directory;
   }
 
-  /** One more than the highest log number found: the restart count where no container is left that records it. */
+  /**
+   * One more than the highest log number found: the restart count where no container is left that records it, so that
+   * the runtime never appends to a log from before a reboot.
+   */
   async nextLogNumber(pod: Pod, containerName: string): Promise<number> {
     const names = await readdir(
       join(podLogDirectory(this.#config, pod), containerName),
@@ -76,14 +83,21 @@ export class HostFiles {
     logPath: string,
   ): Promise<void> {
     const { name, namespace = "default" } = pod.metadata;
-    await makeDirectory(this.#config.containerLogsDirectory);
+    const directory = this.#config.containerLogsDirectory;
     const link = join(
-      this.#config.containerLogsDirectory,
+      directory,
       `${name}_${namespace}_${containerName}-${containerId}.log`,
     );
-    await symlink(logPath, link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
+    const make = (): Promise<void> => symlink(logPath, link);
+    await make()
+      .catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+        await makeDirectory(directory);
+        await make();
+      })
+      .catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      });
   }
 
   async unlinkContainerLog(
