@@ -216,7 +216,7 @@ export class EventSource {
     try {
       const result = await call();
       const settling = this.#settling.get(id);
-      if (how === "stop" && settling)
+      if (how === "stop" && settling && this.#running)
         await new Promise<void>((resolve) => settling.push(resolve));
       this.#exited.delete(id);
       // The answer is as good as a list, and what is removed is given as such.
