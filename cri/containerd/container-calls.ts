@@ -184,8 +184,8 @@ export function containerCalls(context: CallContext): ContainerCalls {
 
     stopContainer: (containerId, graceSeconds) =>
       ignoreNotFound(
-        whileEnding(containerId, "stop", () =>
-          retryEndedByItself(clock, () =>
+        retryEndedByItself(clock, () =>
+          whileEnding(containerId, "stop", () =>
             connection.call(
               "StopContainer",
               {

@@ -213,21 +213,25 @@ export class EventSource {
     call: () => Promise<T>,
   ): Promise<T> {
     this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
+    let answered = false;
     try {
       const result = await call();
-      const settling = this.#settling.get(id);
-      if (how === "stop" && settling && this.#running)
-        await new Promise<void>((resolve) => settling.push(resolve));
+      answered = true;
       this.#exited.delete(id);
-      // The answer is as good as a list, and what is removed is given as such.
-      if (how === "stop" && this.#running) this.#give("exited", id);
+      if (how === "stop" && this.#running) {
+        const settling = this.#settling.get(id);
+        // The answer is as good as a list, and what is removed is given as such.
+        if (!settling) this.#give("exited", id);
+        else await new Promise<void>((resolve) => settling.push(resolve));
+      }
       return result;
     } finally {
       const others = this.#ending.get(id)! - 1;
       if (others > 0) this.#ending.set(id, others);
       else this.#ending.delete(id);
-      // No call has answered: the exit is looked for.
-      if (others === 0 && this.#exited.delete(id) && this.#running)
+      // A call has failed, or none has answered: the exit is looked for.
+      const isUnanswered = !answered || others === 0;
+      if (isUnanswered && this.#exited.delete(id) && this.#running)
         this.#settle(id);
     }
   }

@@ -91,8 +91,8 @@ export function sandboxCalls(
     method: "StopPodSandbox" | "RemovePodSandbox",
   ): Promise<void> =>
     mending(sandboxId, logger, () =>
-      whileEnding(sandboxId, how, () =>
-        retryEndedByItself(clock, () =>
+      retryEndedByItself(clock, () =>
+        whileEnding(sandboxId, how, () =>
           connection.call(method, { pod_sandbox_id: sandboxId }),
         ),
       ),

@@ -315,6 +315,58 @@ test("the stop of one that had just ended by itself resolves when the CRI side k
   source.stop();
 });
 
+test("one that ends by itself while a stop is refused is waited for by the next", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  let refuse: (error: Error) => void = () => undefined;
+  const first = source.whileEnding(
+    "c",
+    "stop",
+    () => new Promise<void>((_resolve, reject) => (refuse = reject)),
+  );
+  // Beside another stop of it.
+  let answer: () => void = () => undefined;
+  const other = source.whileEnding(
+    "c",
+    "stop",
+    () => new Promise<void>((resolve) => (answer = resolve)),
+  );
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  refuse(new Error("ttrpc: closed"));
+  await expect(first).rejects.toThrow("ttrpc: closed");
+  let stopped = false;
+  const second = source
+    .whileEnding("c", "stop", () => Promise.resolve())
+    .then(() => (stopped = true));
+  await settle(20);
+  expect([stopped, events]).toEqual([false, []]);
+  containers.set("c", 2);
+  await settle(40);
+  await second;
+  answer();
+  await other;
+  expect(events).toEqual(["exited c"]);
+  source.stop();
+});
+
+test("of one that is deleted while a stop waits for its exit no exit is given", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  const call = source.whileEnding("c", "stop", () => Promise.resolve());
+  await settle();
+  containers.delete("c");
+  streams[0]!.send("/containers/delete", "ContainerDelete", { id: "c" });
+  await call;
+  await settle(1000);
+  expect(events).toEqual(["deleted c"]);
+  source.stop();
+});
+
 test("who waits for an exit that way is let go when the source stops", async () => {
   const { source, containers, streams, settle } = setUp();
   containers.set("c", 1);
