@@ -9,6 +9,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { fillCpuset } from "./cpuset-values.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 
@@ -97,26 +98,14 @@ async function hasProgram(pid: number): Promise<boolean> {
   }
 }
 
-/** cpuset of version 1 takes processes only when its values are set: those of the parent. */
 async function makeCgroup(root: string, cgroup: string): Promise<void> {
   let directory = root;
   for (const name of cgroup.split("/").filter(Boolean)) {
-    const parent = directory;
-    directory = join(parent, name);
+    directory = join(directory, name);
     await mkdir(directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
-    for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-      const own = await readFile(join(directory, file), "utf8").catch(
-        () => "-",
-      );
-      if (own.trim() !== "") continue;
-      const inherited = await readFile(join(parent, file), "utf8").catch(
-        () => "",
-      );
-      if (inherited.trim() !== "")
-        await writeFile(join(directory, file), inherited, { flag: "r+" });
-    }
+    await fillCpuset(directory);
   }
 }
 

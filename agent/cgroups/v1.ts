@@ -1,6 +1,6 @@
-// cgroup v1: the same path in every controller's hierarchy. cpuset's files must be filled before a process can join: those
-// of a parent are filled from what is above it, and it hands them on to what is made below it (the runtime fills what is
-// empty all the same). Nothing but us removes these directories (the runtime makes them in controllers we do not know of).
+// cgroup v1: the same path in every controller's hierarchy. The cpusets of a pod's parents are filled from above; the pod's
+// own is left to the runtimes, which fill those of a container and of all above it that are empty. Nothing but us removes
+// these directories (the runtime makes them in controllers we do not know of).
 import {
   access,
   mkdir,
@@ -15,6 +15,7 @@ import type {
   CgroupLimits,
   CgroupUsage,
 } from "./cgroup-driver.ts";
+import { fillCpuset } from "./cpuset-values.ts";
 import { namedAmounts, readAmount, workingSet } from "./usage-files.ts";
 import { isMissing, removeTree } from "./removal.ts";
 
@@ -22,6 +23,7 @@ export class CgroupV1 implements CgroupDriver {
   readonly version = 1;
   readonly #mount: string;
   #controllers: Promise<string[]> | undefined;
+  #hierarchical: Promise<boolean> | undefined;
   readonly #made = new Set<string>();
 
   constructor(mount: string) {
@@ -54,13 +56,25 @@ export class CgroupV1 implements CgroupDriver {
     await mkdir(directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
-    if (!isParent) return;
-    // Children inherit it.
-    if (controller === "memory")
+    if (controller === "memory" && !(await this.#isHierarchical()))
       await write(join(directory, "memory.use_hierarchy"), "1").catch(
         () => undefined,
       );
-    if (controller === "cpuset") await shareCpuset(directory);
+    // What can't be written was there before: the runtime says so if it matters.
+    if (controller === "cpuset" && isParent)
+      await fillCpuset(directory).catch(() => undefined);
+  }
+
+  /** All cgroups are, where the root is: with systemd, and since Linux 5.11. */
+  #isHierarchical(): Promise<boolean> {
+    this.#hierarchical ??= readFile(
+      join(this.#mount, "memory/memory.use_hierarchy"),
+      "utf8",
+    ).then(
+      (text) => text.trim() === "1",
+      () => false,
+    );
+    return this.#hierarchical;
   }
 
   async update(path: string, limits: CgroupLimits): Promise<void> {
@@ -156,20 +170,6 @@ export class CgroupV1 implements CgroupDriver {
     );
     return this.#controllers;
   }
-}
-
-/** A parent's CPUs and memory nodes: its own, or else those above it, and for what is made below it. */
-async function shareCpuset(directory: string): Promise<void> {
-  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-    if (await readText(join(directory, file))) continue;
-    const inherited = await readText(join(directory, "..", file));
-    if (inherited) await write(join(directory, file), inherited);
-  }
-  await write(join(directory, "cgroup.clone_children"), "1");
-}
-
-async function readText(file: string): Promise<string> {
-  return (await readFile(file, "utf8").catch(() => "")).trim();
 }
 
 async function write(file: string, value: string): Promise<void> {

@@ -68,7 +68,7 @@ describe("processes of the root", () => {
     await gatherer(mount).gather();
     const read = (file: string): string =>
       fs.readFileSync(path.join(mount, file), "utf8");
-    expect(read("cpuset/system/cpuset.cpus")).toBe("0-1\n");
+    expect(read("cpuset/system/cpuset.cpus")).toBe("0-1");
     expect(read("cpuset/system/rest/cgroup.procs")).toBe(`${child.pid}\n`);
     expect(fs.readdirSync(path.join(mount, "memory"))).toEqual([
       "cgroup.procs",
