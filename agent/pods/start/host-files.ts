@@ -68,7 +68,10 @@ export class HostFiles {
   async nextLogNumber(pod: Pod, containerName: string): Promise<number> {
     const names = await readdir(
       join(podLogDirectory(this.#config, pod), containerName),
-    ).catch(() => []);
+    ).catch((error: NodeJS.ErrnoException): string[] => {
+      if (error.code !== "ENOENT") throw error;
+      return [];
+    });
     const numbers = names
       .map((name) => Number.parseInt(name, 10))
       .filter((number) => number >= 0);
