@@ -238,20 +238,30 @@ export class VolumeManager {
     return devicesOf(container, this.#pods.get(pod.metadata.uid ?? ""));
   }
 
+  /** In its directory, and in memory, where a privileged container may have mounted something. */
+  async #mountsOf(uid: string): Promise<string[]> {
+    const lines = this.#mounts.value();
+    const below = await Promise.all(
+      [
+        podDirectory(this.#options.config, uid),
+        this.#memory.podDirectory(uid),
+      ].map((directory) => mountsBelow(directory, lines)),
+    );
+    return below.flat();
+  }
+
   /** Ends refreshing and removes everything of the pod. Files go only when nothing is mounted there any more. */
   async unmount(uid: string): Promise<void> {
     const { config } = this.#options;
-    const directory = podDirectory(config, uid);
-    const mounts = await mountsBelow(directory, this.#mounts.value());
+    const mounts = await this.#mountsOf(uid);
     // SubPaths first: they keep the volumes they are of in use.
     const subPaths = `${subPathsDirectory(config, uid)}/`;
     for (const target of mounts)
       if (target.startsWith(subPaths)) await unmount(target);
     for (const plugin of this.#plugins) await plugin.unmount?.(uid);
     if (mounts.length > 0) {
-      for (const target of await mountsBelow(directory, this.#mounts.value()))
-        await unmount(target);
-      const [left] = await mountsBelow(directory, this.#mounts.value());
+      for (const target of await this.#mountsOf(uid)) await unmount(target);
+      const [left] = await this.#mountsOf(uid);
       if (left !== undefined) throw new Error(`${left} is still mounted`);
     }
     await this.#memory.remove(uid);

@@ -38,6 +38,10 @@ export function checkPayloadPath(path: string): void {
     throw new Error(
       "invalid path: must be less than or equal to 4096 characters",
     );
+  if (path.split("/").some((name) => Buffer.byteLength(name) > 255))
+    throw new Error(
+      "invalid path: filenames must be less than or equal to 255 characters",
+    );
 }
 
 /**
@@ -104,20 +108,35 @@ class PayloadWriter {
     return !isCurrent;
   }
 
-  /** Resolves to the name of the new directory, to which `..data` leads then. */
+  /** Resolves to the name of the new directory, to which `..data` leads then. A failure leaves nothing of it. */
   async #writeContent(): Promise<string> {
-    const calls = this.#calls;
     const dated = `..${new Date().toISOString().slice(0, 19).replace(/[-T:]/g, "_")}.${randomInt(1e9).toString().padStart(9, "0")}`;
     const target = join(this.#directory, dated);
-    await calls.mkdir(target, { mode: 0o755 });
+    try {
+      await this.#writeFiles(target);
+      await this.#lead(dated);
+    } catch (error) {
+      await this.#calls.remove(target).catch(() => undefined);
+      throw error;
+    }
+    return dated;
+  }
+
+  async #writeFiles(target: string): Promise<void> {
+    await this.#calls.mkdir(target, { mode: 0o755 });
     await this.#ownDirectory(target);
     for (const [path, file] of this.#payload) {
       const parent = dirname(path);
       if (parent !== ".") await this.#makeParents(target, parent);
       await this.#writeFile(join(target, path), file);
     }
-    await calls.chmod(target, this.#groupId === undefined ? 0o755 : 0o2755);
+    const mode = this.#groupId === undefined ? 0o755 : 0o2755;
+    await this.#calls.chmod(target, mode);
+  }
 
+  /** Readers see the content in that directory from then on. */
+  async #lead(dated: string): Promise<void> {
+    const calls = this.#calls;
     const temporary = join(this.#directory, `${dataLink}_tmp`);
     await calls.symlink(dated, temporary).catch(async (error: unknown) => {
       // Of a writer that was killed.
@@ -126,7 +145,6 @@ class PayloadWriter {
       await calls.symlink(dated, temporary);
     });
     await calls.rename(temporary, join(this.#directory, dataLink));
-    return dated;
   }
 
   async #writeFile(

@@ -1,6 +1,7 @@
 // The calls to the file system that a volume's writer makes, in two forms: through Node's pool of threads, for whatever may
 // wait for a disk, and at once, for a few small files that lie in memory. A call through the pool costs the processor some
 // 45 µs, the call itself 3 to 10: a pod's token is thirty of them at its start and as many again each minute.
+// Invariant: what is done at once between two turns of the event loop is bounded, for all pods together.
 import * as fs from "node:fs";
 import * as promises from "node:fs/promises";
 
@@ -53,3 +54,29 @@ export const directCalls: FileCalls = {
   writeFile: async (path, data, options) =>
     fs.writeFileSync(path, data, options),
 };
+
+/** Calls that are made at once between two turns of the event loop: some 2 ms. */
+const directPerTurn = 250;
+let reserved = 0;
+
+/** False: so many would hold the event loop, and go through the pool. */
+export function reserveDirectCalls(count: number): boolean {
+  if (reserved + count > directPerTurn) return false;
+  if (reserved === 0)
+    setImmediate(() => {
+      reserved = 0;
+    });
+  reserved += count;
+  return true;
+}
+
+/** How a payload that lies in memory is written, or compared with what is there. */
+export function memoryCalls(
+  files: ReadonlyMap<string, { readonly data: Buffer }>,
+): FileCalls {
+  let count = 10;
+  // A segment is a directory to be made, owned and listed; a page is copied in some microseconds.
+  for (const [path, { data }] of files)
+    count += 6 * path.split("/").length + (data.length >> 12);
+  return reserveDirectCalls(count) ? directCalls : pooledCalls;
+}

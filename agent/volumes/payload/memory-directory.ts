@@ -9,9 +9,6 @@ import {
   ensurePrivateDirectory,
 } from "../files/private-directories.ts";
 
-/** Of a pod with more, what is left is removed through the pool of threads. */
-const maxDirectEntries = 128;
-
 export class MemoryDirectory {
   readonly #path: string;
   #mounted: Promise<void> | undefined;
@@ -40,7 +37,7 @@ export class MemoryDirectory {
       },
     );
     await this.#mounted;
-    return join(this.#path, uid, `kubernetes.io~${type}`, name);
+    return join(this.podDirectory(uid), `kubernetes.io~${type}`, name);
   }
 
   /** Uids that have something in memory. */
@@ -48,9 +45,14 @@ export class MemoryDirectory {
     return await readdir(this.#path).catch(() => []);
   }
 
+  /** Of a pod, whether or not it has anything in memory. */
+  podDirectory(uid: string): string {
+    return join(this.#path, uid);
+  }
+
   async remove(uid: string): Promise<void> {
-    const directory = join(this.#path, uid);
-    if (!removeSmallTree(directory, maxDirectEntries))
+    const directory = this.podDirectory(uid);
+    if (!removeSmallTree(directory))
       await rm(directory, { recursive: true, force: true });
   }
 }

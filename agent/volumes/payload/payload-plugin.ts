@@ -4,11 +4,7 @@ import type { Logger } from "pino";
 import type { Pod } from "../../../api/types/core-v1.ts";
 import type { AgentConfig } from "../../config/agent-config.ts";
 import { isWritten, writePayload } from "../files/atomic-writer.ts";
-import {
-  directCalls,
-  pooledCalls,
-  type FileCalls,
-} from "../files/file-calls.ts";
+import { memoryCalls, pooledCalls } from "../files/file-calls.ts";
 import { ensureVolumeDirectory } from "../files/volume-directory.ts";
 import type { MemoryDirectory } from "./memory-directory.ts";
 import type { Files, PayloadSource } from "./payload.ts";
@@ -39,16 +35,6 @@ export interface PayloadType {
     from: PayloadSource,
   ): Promise<Files> | Files;
   unmount?(uid: string): Promise<void>;
-}
-
-/** More is written through the pool of threads, even to memory: it would hold the main thread for long. */
-const maxDirectFiles = 32;
-const maxDirectBytes = 128 << 10;
-
-function isSmall(files: Files): boolean {
-  let bytes = 0;
-  for (const { data } of files.values()) bytes += data.length;
-  return files.size <= maxDirectFiles && bytes <= maxDirectBytes;
 }
 
 /** Of further ones the first failure is reported too. */
@@ -89,8 +75,7 @@ export function payloadPlugin(
       return;
     }
     stale.delete(path);
-    const isDirect = !type.onDisk && isSmall(files);
-    const calls: FileCalls = isDirect ? directCalls : pooledCalls;
+    const calls = type.onDisk ? pooledCalls : memoryCalls(files);
     if (!known) await ensureVolumeDirectory(path, 0o755, calls);
     await writePayload(path, files, pod.spec.securityContext?.fsGroup, calls);
   };

@@ -15,9 +15,10 @@ import { downwardApiType } from "../../../agent/volumes/payload/downward-api.ts"
 import type { PayloadSource } from "../../../agent/volumes/payload/payload.ts";
 import { projectedType } from "../../../agent/volumes/payload/projected.ts";
 import { secretType } from "../../../agent/volumes/payload/secret.ts";
-import { unmount } from "../../../agent/volumes/files/mounts.ts";
+import { mountTmpfs, unmount } from "../../../agent/volumes/files/mounts.ts";
 import {
   directCalls,
+  memoryCalls,
   pooledCalls,
 } from "../../../agent/volumes/files/file-calls.ts";
 import { removeSmallTree } from "../../../agent/volumes/files/remove-small-tree.ts";
@@ -29,6 +30,8 @@ import { useTempDirectories } from "../../support/temp-directory.ts";
 import { testPod } from "./runtime-objects.ts";
 
 const directories = useTempDirectories();
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => setImmediate(resolve));
 const payload = (
   files: Record<string, string>,
   mode = 0o644,
@@ -109,19 +112,65 @@ test("a small directory is removed at once, with its links and not what they lea
   await fs.mkdir(path.join(small, "a/b"), { recursive: true });
   await fs.writeFile(path.join(small, "a/b/file"), "");
   await fs.symlink(directory, path.join(small, "link"));
-  expect(removeSmallTree(small, 4)).toBe(true);
+  expect(removeSmallTree(small)).toBe(true);
   expect(await fs.readdir(directory)).toEqual(["kept"]);
-  expect(removeSmallTree(small, 4)).toBe(true);
+  expect(removeSmallTree(small)).toBe(true);
 });
 
-test("a larger one is not, nor what can't be removed", async () => {
-  const large = path.join(directories(), "large");
+test("a larger one is not, nor a link, nor what is mounted", async () => {
+  const directory = directories();
+  const large = path.join(directory, "large");
   await fs.mkdir(large);
-  for (const name of ["a", "b", "c"])
-    await fs.writeFile(path.join(large, name), "");
-  expect(removeSmallTree(large, 2)).toBe(false);
-  expect(await fs.readdir(large)).toHaveLength(1);
-  expect(removeSmallTree("/proc/self", 10)).toBe(false);
+  for (let index = 0; index < 50; index++)
+    await fs.writeFile(path.join(large, `f${index}`), "");
+  expect(removeSmallTree(large)).toBe(false);
+  expect(await fs.readdir(large)).not.toHaveLength(0);
+  const link = path.join(directory, "link");
+  const kept = path.join(directory, "kept");
+  await fs.mkdir(path.join(kept, "mounted"), { recursive: true });
+  await fs.symlink(kept, link);
+  expect(removeSmallTree(link)).toBe(false);
+  await mountTmpfs(path.join(kept, "mounted"), undefined);
+  try {
+    await fs.writeFile(path.join(kept, "mounted/file"), "");
+    await nextTurn();
+    expect(removeSmallTree(kept)).toBe(false);
+    expect(await fs.readdir(path.join(kept, "mounted"))).toEqual(["file"]);
+  } finally {
+    await unmount(path.join(kept, "mounted"));
+  }
+});
+
+test("between two turns of the event loop so much is done at once and no more", async () => {
+  await nextTurn();
+  const small = payload({ token: "t", namespace: "n", "ca.crt": "c" });
+  expect(memoryCalls(small)).toBe(directCalls);
+  const before = Array.from({ length: 20 }, () => memoryCalls(small));
+  expect(before).toContain(pooledCalls);
+  await nextTurn();
+  expect(memoryCalls(small)).toBe(directCalls);
+  await nextTurn();
+  // Deep, many or large.
+  for (const files of [
+    payload({ [`${"a/".repeat(100)}b`]: "" }),
+    payload(Object.fromEntries([...Array(100).keys()].map((n) => [n, ""]))),
+    payload({ a: "x".repeat(1 << 20) }),
+  ])
+    expect(memoryCalls(files)).toBe(pooledCalls);
+});
+
+test("of a payload that can't be written nothing is left", async () => {
+  const directory = directories();
+  const bad = new Map(payload({ a: "1" }));
+  // A name that is a file and a directory.
+  for (const [name, file] of payload({ "a/b": "2" })) bad.set(name, file);
+  await expect(writePayload(directory, bad)).rejects.toThrow("ENOTDIR");
+  expect(await fs.readdir(directory)).toEqual([]);
+  await expect(
+    writePayload(directory, payload({ ["n".repeat(256)]: "1" })),
+  ).rejects.toThrow(
+    "invalid path: filenames must be less than or equal to 255 characters",
+  );
 });
 
 test.each(["", "/etc/passwd", "../x", "a/../../x", "..data"])(
