@@ -12,7 +12,7 @@ import pino from "pino";
 import { resolveAgentConfig } from "../../../agent/config/agent-config.ts";
 import { setGroup } from "../../../agent/volumes/files/ownership.ts";
 import { mountSubPath } from "../../../agent/volumes/files/sub-path.ts";
-import { unmount } from "../../../agent/volumes/files/mounts.ts";
+import { bindMount, unmount } from "../../../agent/volumes/files/mounts.ts";
 import { VolumeManager } from "../../../agent/volumes/volume-manager.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { useTempDirectories } from "../../support/temp-directory.ts";
@@ -97,6 +97,25 @@ test("no other user reads a volume's files, and secrets lie on a tmpfs", async (
   await volumes.unmount(pod.metadata.uid!);
   await volumes.stop();
   expect(fs.existsSync(memory)).toBe(false);
+});
+
+test("what was mounted below a volume in memory is left whole when the pod goes", async () => {
+  const root = directories();
+  const volumes = volumeManager(root);
+  await volumes.start();
+  await volumes.mount(pod);
+  const uid = pod.metadata.uid!;
+  const secret = path.join(root, "memory", uid, "kubernetes.io~secret/s");
+  const kept = path.join(root, "kept");
+  const place = path.join(secret, "place");
+  for (const directory of [kept, place]) fs.mkdirSync(directory);
+  fs.writeFileSync(path.join(kept, "file"), "");
+  await bindMount(kept, place);
+  await volumes.unmount(uid);
+  expect(fs.readdirSync(kept)).toEqual(["file"]);
+  expect(await volumes.uids()).toEqual([]);
+  await volumes.stop();
+  expect(fs.readdirSync(root).sort()).toEqual(["kept", "plugins", "pods"]);
 });
 
 test("directories an earlier version made for everybody are closed at the start", async () => {
