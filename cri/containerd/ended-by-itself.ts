@@ -8,9 +8,15 @@ import { RuntimeError } from "../runtime.ts";
 /** What is so for longer than their sum has another cause, such as a dead shim: its error is given. */
 const delaysMs = [2, 8, 32, 128, 512];
 
-const isEnding = (error: unknown): boolean =>
-  error instanceof RuntimeError &&
-  /ttrpc: closed|container is still running, to stop first/.test(error.message);
+/** The call failed because what it was to end is ending by itself. */
+export function isEnding(error: unknown): boolean {
+  return (
+    error instanceof RuntimeError &&
+    /ttrpc: closed|container is still running, to stop first/.test(
+      error.message,
+    )
+  );
+}
 
 /** @param end a call that may be made more than once. */
 export async function retryEndedByItself<T>(

@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { EventListeners } from "../event-listeners.ts";
 import type { RuntimeEvent } from "../runtime.ts";
+import { isEnding } from "./ended-by-itself.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
 import { containerdMethods } from "./services.ts";
 
@@ -49,6 +50,8 @@ const initializingTimeoutMs = 30_000;
 const initializingPollMs = 10;
 /** Waits between looks at a container whose exit was announced; afterwards the event is given in any case. */
 const settleDelaysMs = [0, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+/** An answer that comes so soon after the exit may be of a stop that found nothing to stop: CRI deletes the task first. */
+const unsureMs = 10;
 /** Exits being verified at once; more are given unverified. */
 const maxSettling = 256;
 
@@ -73,8 +76,8 @@ export class EventSource {
   readonly #settling = new Map<string, (() => void)[]>();
   /** id → calls of ours that end it. */
   readonly #ending = new Map<string, number>();
-  /** Of these, what has exited. */
-  readonly #exited = new Set<string>();
+  /** Of these, what has exited, and when (monotonic). */
+  readonly #exited = new Map<string, number>();
   readonly #timers = new Set<Timer>();
   #stream: ClientReadableStream<unknown> | undefined;
   #relistTimer: Timer | undefined;
@@ -188,9 +191,14 @@ export class EventSource {
       this.#give(type, id);
     // The exit of an exec'd process names the exec as `id`.
     else if (payload["id"] === "" || payload["id"] === id) {
-      if (this.#known?.get(id) === "stopped") return;
-      if (this.#ending.has(id)) this.#exited.add(id);
-      else this.#settle(id);
+      const isKnown = this.#known?.get(id) === "stopped";
+      if (this.#ending.has(id)) {
+        if (!isKnown) this.#exited.set(id, this.#options.clock.monotonic());
+        return;
+      }
+      // After the answer of a stop: that may have found nothing to stop.
+      if (isKnown) this.#known?.set(id, "running");
+      this.#settle(id);
     }
   }
 
@@ -213,32 +221,44 @@ export class EventSource {
     call: () => Promise<T>,
   ): Promise<T> {
     this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
-    let answered = false;
+    let isUnanswered = false;
     try {
       const result = await call();
-      answered = true;
+      if (how === "stop" && this.#running) await this.#giveStopped(id);
       this.#exited.delete(id);
-      if (how === "stop" && this.#running) {
-        const settling = this.#settling.get(id);
-        // The answer is as good as a list, and what is removed is given as such.
-        if (!settling) this.#give("exited", id);
-        else await new Promise<void>((resolve) => settling.push(resolve));
-      }
       return result;
+    } catch (error) {
+      // Its exit is looked for, also one that was not announced yet.
+      isUnanswered = true;
+      if (how === "stop" && isEnding(error) && this.#running) this.#settle(id);
+      throw error;
     } finally {
       const others = this.#ending.get(id)! - 1;
       if (others > 0) this.#ending.set(id, others);
       else this.#ending.delete(id);
-      // A call has failed, or none has answered: the exit is looked for.
-      const isUnanswered = !answered || others === 0;
       if (isUnanswered && this.#exited.delete(id) && this.#running)
         this.#settle(id);
     }
   }
 
+  /** A stop was answered, which is as good as a list unless the exit came just before. What is removed is given as such. */
+  async #giveStopped(id: string): Promise<void> {
+    const exitedMs = this.#exited.get(id);
+    this.#exited.delete(id);
+    const nowMs = this.#options.clock.monotonic();
+    if (exitedMs !== undefined && nowMs - exitedMs < unsureMs) this.#settle(id);
+    const settling = this.#settling.get(id);
+    if (!settling) this.#give("exited", id);
+    else await new Promise<void>((resolve) => settling.push(resolve));
+  }
+
   async #relist(): Promise<void> {
     if (this.#relisting || this.#listeners.isEmpty) return;
     this.#relisting = true;
+    const asked = new Map(this.#known);
+    /** What came meanwhile is newer than the list. */
+    const isOutdated = (id: string): boolean =>
+      this.#settling.has(id) || this.#known?.get(id) !== asked.get(id);
     try {
       const [{ items }, { containers }] = await Promise.all([
         this.#options.connection.call("ListPodSandbox", {}),
@@ -267,12 +287,12 @@ export class EventSource {
         return;
       }
       for (const [id, state] of now) {
-        if (this.#settling.has(id) || before.get(id) === state) continue;
+        if (isOutdated(id) || before.get(id) === state) continue;
         if (state === "running") this.#give("started", id);
         else if (state === "stopped") this.#give("exited", id);
       }
-      for (const id of [...before.keys()])
-        if (!now.has(id)) this.#give("deleted", id);
+      for (const id of asked.keys())
+        if (!now.has(id) && !isOutdated(id)) this.#give("deleted", id);
     } catch (error) {
       this.#options.logger.debug(
         { err: error },

@@ -36,6 +36,8 @@ function setUp(): {
   reachable: { now: boolean };
   lists: () => number;
   sandboxLists: () => number;
+  /** Lists of all containers are answered with what there is now when the returned function is called. */
+  held(): () => void;
   settle(advanceMs?: number): Promise<void>;
 } {
   const clock = new FakeClock();
@@ -45,6 +47,7 @@ function setUp(): {
   const reachable = { now: true };
   let lists = 0;
   let sandboxLists = 0;
+  let hold = Promise.resolve();
   const connection = {
     call(method: string, request: { filter?: { id?: string } }) {
       if (!reachable.now)
@@ -60,11 +63,12 @@ function setUp(): {
       }
       if (method !== "ListContainers") return Promise.resolve({});
       lists++;
-      return Promise.resolve({
+      const answer = {
         containers: [...containers]
           .filter(([id]) => wanted === undefined || id === wanted)
           .map(([id, state]) => ({ id, state })),
-      });
+      };
+      return wanted === undefined ? hold.then(() => answer) : answer;
     },
     serverStream() {
       const stream = new Stream();
@@ -94,6 +98,11 @@ function setUp(): {
     sandboxes,
     lists: () => lists,
     sandboxLists: () => sandboxLists,
+    held() {
+      let release: () => void = () => undefined;
+      hold = new Promise((resolve) => (release = resolve));
+      return release;
+    },
     async settle(advanceMs = 0) {
       for (let step = 0; step < 20; step++) {
         clock.advance(advanceMs / 20);
@@ -364,6 +373,90 @@ test("of one that is deleted while a stop waits for its exit no exit is given", 
   await call;
   await settle(1000);
   expect(events).toEqual(["deleted c"]);
+  source.stop();
+});
+
+test.each([
+  [
+    "announced while it was under way",
+    async ({ source, streams }: ReturnType<typeof setUp>) => {
+      let answer: () => void = () => undefined;
+      const call = source.whileEnding(
+        "c",
+        "stop",
+        () => new Promise<void>((resolve) => (answer = resolve)),
+      );
+      streams[0]!.send("/tasks/exit", "TaskExit", {
+        container_id: "c",
+        id: "c",
+      });
+      answer();
+      await call;
+    },
+  ],
+  [
+    "not announced, and the first try failed because of it",
+    async ({ source }: ReturnType<typeof setUp>) => {
+      const error = new RuntimeError("unknown", "StopContainer: ttrpc: closed");
+      await expect(
+        source.whileEnding("c", "stop", () => Promise.reject(error)),
+      ).rejects.toBe(error);
+      await source.whileEnding("c", "stop", () => Promise.resolve());
+    },
+  ],
+])(
+  "a stop that is answered at once waits for an exit that was %s",
+  async (_how, stop) => {
+    const all = setUp();
+    const { source, events, containers, settle } = all;
+    containers.set("c", 1);
+    source.start();
+    await settle(1000);
+    let stopped = false;
+    const call = stop(all).then(() => (stopped = true));
+    await settle(20);
+    expect([stopped, events]).toEqual([false, []]);
+    containers.set("c", 2);
+    await settle(40);
+    await call;
+    expect(events).toEqual(["exited c"]);
+    source.stop();
+  },
+);
+
+test("an exit that is announced after the answer is given again when a list shows it", async () => {
+  const { source, events, containers, streams, settle } = setUp();
+  containers.set("c", 1);
+  source.start();
+  await settle(1000);
+  await source.whileEnding("c", "stop", () => Promise.resolve());
+  expect(events).toEqual(["exited c"]);
+  streams[0]!.send("/tasks/exit", "TaskExit", { container_id: "c", id: "c" });
+  await settle(20);
+  expect(events).toEqual(["exited c"]);
+  containers.set("c", 2);
+  await settle(40);
+  expect(events).toEqual(["exited c", "exited c"]);
+  source.stop();
+});
+
+test("what begins or ends while everything is listed is newer than the list", async () => {
+  const { source, events, containers, streams, settle, clock, held } = setUp();
+  containers.set("a", 1);
+  source.start();
+  await settle(1000);
+  const release = held();
+  clock.advance(15_000);
+  await settle();
+  containers.set("n", 1);
+  streams[0]!.send("/tasks/start", "TaskStart", { container_id: "n" });
+  await source.whileEnding("a", "stop", () => {
+    containers.set("a", 2);
+    return Promise.resolve();
+  });
+  release();
+  await settle();
+  expect(events).toEqual(["started n", "exited a"]);
   source.stop();
 });
 
