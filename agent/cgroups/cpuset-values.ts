@@ -1,6 +1,7 @@
 // cgroup v1: a cpuset takes no process before its CPUs and memory nodes are set.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isMissing } from "./removal.ts";
 
 /** Those that are empty get the values of the cgroup above. Rejects where they can't be written. */
 export async function fillCpuset(directory: string): Promise<void> {
@@ -16,6 +17,9 @@ export async function fillCpuset(directory: string): Promise<void> {
 async function textOf(file: string): Promise<string | undefined> {
   return await readFile(file, "utf8").then(
     (text) => text.trim(),
-    () => undefined,
+    (error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    },
   );
 }

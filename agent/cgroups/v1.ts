@@ -37,21 +37,22 @@ export class CgroupV1 implements CgroupDriver {
       const partial = `/${segments.slice(0, depth).join("/")}`;
       const isParent = depth < segments.length;
       if (isParent && this.#made.has(partial)) continue;
-      await Promise.all(
+      const whole = await Promise.all(
         controllers.map((controller) =>
           this.#make(controller, partial, isParent),
         ),
       );
-      if (isParent) this.#made.add(partial);
+      if (isParent && whole.every(Boolean)) this.#made.add(partial);
     }
     await this.update(path, limits);
   }
 
+  /** Resolves to whether nothing is left to be done for what is made below it. */
   async #make(
     controller: string,
     path: string,
     isParent: boolean,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const directory = join(this.#mount, controller, path);
     await mkdir(directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
@@ -60,9 +61,12 @@ export class CgroupV1 implements CgroupDriver {
       await write(join(directory, "memory.use_hierarchy"), "1").catch(
         () => undefined,
       );
-    // What can't be written was there before: the runtime says so if it matters.
-    if (controller === "cpuset" && isParent)
-      await fillCpuset(directory).catch(() => undefined);
+    if (controller !== "cpuset" || !isParent) return true;
+    return await fillCpuset(directory).then(
+      () => true,
+      // It is tried again; the runtime fills it, too, or says why it can't.
+      () => false,
+    );
   }
 
   /** All cgroups are, where the root is: with systemd, and since Linux 5.11. */
