@@ -108,14 +108,14 @@ async function start(
   if (!found || signal.aborted) return;
 
   const last = latestContainer(runtimePod, container.name);
-  const restartCount = last
-    ? containerRecord(last.annotations).restartCount + 1
-    : Math.max(
-        await context.files.nextLogNumber(pod, container.name),
-        knownRestarts(context, pod, container.name),
-      );
   let config, sandboxConfig;
   try {
+    const restartCount = last
+      ? containerRecord(last.annotations).restartCount + 1
+      : Math.max(
+          await context.files.nextLogNumber(pod, container.name),
+          knownRestarts(context, pod, container.name),
+        );
     sandboxConfig = await withPodUsers(
       context.users,
       pod,
