@@ -9,7 +9,7 @@
 // the places for mounts below the volume there, and to remove one is to unmount it in the containers that run.
 import { randomInt } from "node:crypto";
 import { dirname, join, posix } from "node:path";
-import { pooledCalls, type FileCalls } from "./file-calls.ts";
+import { pooledCalls, TooManyEntries, type FileCalls } from "./file-calls.ts";
 
 export interface PayloadFile {
   data: Buffer;
@@ -59,8 +59,15 @@ export async function writePayload(
   const payload = new Map(
     [...files].map(([path, file]) => [onDisk(path), file]),
   );
-  const writer = new PayloadWriter(directory, payload, groupId, calls);
-  return await writer.write();
+  const write = (by: FileCalls): Promise<boolean> =>
+    new PayloadWriter(directory, payload, groupId, by).write();
+  try {
+    return await write(calls);
+  } catch (error) {
+    // What was there before is larger.
+    if (!(error instanceof TooManyEntries)) throw error;
+    return await write(pooledCalls);
+  }
 }
 
 /** "./name", "a//b" and "c/" as they are found again. */
@@ -212,22 +219,32 @@ class PayloadWriter {
 
   async #isSame(directory: string): Promise<boolean> {
     const present = await this.#filesBelow(directory, "").catch(
-      () => undefined,
+      (error: unknown) => {
+        if (error instanceof TooManyEntries) throw error;
+        return undefined;
+      },
     );
     if (!present || present.length !== this.#payload.size) return false;
     for (const path of present) {
       const wanted = this.#payload.get(path);
-      if (!wanted) return false;
-      const file = join(directory, path);
-      const [data, found] = await Promise.all([
-        this.#calls.readFile(file),
-        this.#calls.stat(file),
-      ]);
-      const mode = this.#shownMode(wanted.mode);
-      if (!data.equals(wanted.data) || (found.mode & 0o777) !== (mode & 0o777))
+      if (!wanted || !(await this.#isWritten(join(directory, path), wanted)))
         return false;
     }
     return true;
+  }
+
+  /** What else a container may have put there is not read. */
+  async #isWritten(
+    path: string,
+    { data, mode }: PayloadFile,
+  ): Promise<boolean> {
+    const found = await this.#calls.lstat(path);
+    return (
+      found.isFile() &&
+      found.size === data.length &&
+      (found.mode & 0o777) === (this.#shownMode(mode) & 0o777) &&
+      data.equals(await this.#calls.readFile(path))
+    );
   }
 
   async #filesBelow(root: string, below: string): Promise<string[]> {

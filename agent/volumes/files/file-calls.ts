@@ -38,14 +38,43 @@ export const pooledCalls: FileCalls = {
   remove,
 };
 
+/** More entries than are looked at at once. */
+export class TooManyEntries extends Error {}
+
+const maxEntries = 64;
+/** Neither follows a link nor waits for the other end of a pipe, which a container that may do all can put there. */
+const directRead =
+  fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK;
+
+function readAtOnce(path: string): Buffer {
+  const descriptor = fs.openSync(path, directRead);
+  try {
+    return fs.readFileSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+function fewEntries(path: string): fs.Dirent[] {
+  const entries: fs.Dirent[] = [];
+  const directory = fs.opendirSync(path);
+  try {
+    for (let entry; (entry = directory.readSync()); entries.push(entry))
+      if (entries.length === maxEntries) throw new TooManyEntries(path);
+  } finally {
+    directory.closeSync();
+  }
+  return entries;
+}
+
 /** For what is on a tmpfs and small. What removes may meet more than was written: it goes through the pool. */
 export const directCalls: FileCalls = {
   chmod: async (path, mode) => fs.chmodSync(path, mode),
   chown: async (path, userId, groupId) => fs.chownSync(path, userId, groupId),
   lstat: async (path) => fs.lstatSync(path),
   mkdir: async (path, options) => fs.mkdirSync(path, options),
-  readdir: async (path) => fs.readdirSync(path, { withFileTypes: true }),
-  readFile: async (path) => fs.readFileSync(path),
+  readdir: async (path) => fewEntries(path),
+  readFile: async (path) => readAtOnce(path),
   readlink: async (path) => fs.readlinkSync(path),
   rename: async (from, to) => fs.renameSync(from, to),
   remove,
@@ -74,7 +103,7 @@ export function reserveDirectCalls(count: number): boolean {
 export function memoryCalls(
   files: ReadonlyMap<string, { readonly data: Buffer }>,
 ): FileCalls {
-  let count = 10;
+  let count = 18;
   // A segment is a directory to be made, owned and listed; a page is copied in some microseconds.
   for (const [path, { data }] of files)
     count += 6 * path.split("/").length + (data.length >> 12);

@@ -4,27 +4,28 @@ import { lstatSync, opendirSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { reserveDirectCalls } from "./file-calls.ts";
 
-const maxEntries = 40;
-/** Each is looked at and removed; some are opened, too. */
-const callsAtMost = 3 * maxEntries;
+/** A pod's token is some thirty. */
+const maxCalls = 60;
+const callsOfDirectory = 6;
 
 /**
- * True: nothing of it is left, or it was not there. False: it has more entries, or something in it can't be removed so, or
+ * True: nothing of it is left, or it was not there. False: it takes more calls, or something in it can't be removed so, or
  * the event loop would be held for too long; some of it may be gone then.
  */
 export function removeSmallTree(directory: string): boolean {
-  if (!reserveDirectCalls(callsAtMost)) return false;
-  let left = maxEntries;
+  let left = maxCalls;
   const removeBelow = (parent: string, device: number): boolean => {
+    if ((left -= callsOfDirectory) < 0) return false;
     const found = lstatSync(parent);
     if (!found.isDirectory() || found.dev !== device) return false;
     const names = opendirSync(parent);
     try {
       for (let entry = names.readSync(); entry; entry = names.readSync()) {
         const path = join(parent, entry.name);
-        if (--left < 0) return false;
-        if (!entry.isDirectory()) unlinkSync(path);
-        else if (!removeBelow(path, device)) return false;
+        if (entry.isDirectory()) {
+          if (!removeBelow(path, device)) return false;
+        } else if (--left < 0) return false;
+        else unlinkSync(path);
       }
     } finally {
       names.closeSync();
@@ -33,7 +34,8 @@ export function removeSmallTree(directory: string): boolean {
     return true;
   };
   try {
-    return removeBelow(directory, lstatSync(directory).dev);
+    const { dev } = lstatSync(directory);
+    return reserveDirectCalls(maxCalls) && removeBelow(directory, dev);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     return code === "ENOENT" && path === directory;

@@ -121,7 +121,7 @@ test("a larger one is not, nor a link, nor what is mounted", async () => {
   const directory = directories();
   const large = path.join(directory, "large");
   await fs.mkdir(large);
-  for (let index = 0; index < 50; index++)
+  for (let index = 0; index < 80; index++)
     await fs.writeFile(path.join(large, `f${index}`), "");
   expect(removeSmallTree(large)).toBe(false);
   expect(await fs.readdir(large)).not.toHaveLength(0);
@@ -139,6 +139,22 @@ test("a larger one is not, nor a link, nor what is mounted", async () => {
   } finally {
     await unmount(path.join(kept, "mounted"));
   }
+});
+
+test("what is found there is read at once only where it is small and a file", async () => {
+  const directory = directories();
+  const names = [...Array(100).keys()].map((n) => [`f${n}`, "1"]);
+  await writePayload(directory, payload(Object.fromEntries(names)));
+  const write = (): Promise<boolean> =>
+    writePayload(directory, payload({ f1: "1" }), undefined, directCalls);
+  expect(await write()).toBe(true);
+  expect(await fs.readdir(directory)).toHaveLength(3);
+  expect(await write()).toBe(false);
+  const file = path.join(directory, "..data/f1");
+  await fs.rm(file);
+  execFileSync("mkfifo", ["-m", "644", file]);
+  expect(await write()).toBe(true);
+  expect(await fs.readFile(file, "utf8")).toBe("1");
 });
 
 test("between two turns of the event loop so much is done at once and no more", async () => {
