@@ -13,33 +13,13 @@ import { EventListeners } from "../event-listeners.ts";
 import type { RuntimeEvent } from "../runtime.ts";
 import { isEnding } from "./ended-by-itself.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
+import { filters, topics } from "./event-topics.ts";
 import { containerdMethods } from "./services.ts";
 
 interface Envelope {
   topic: string;
   event?: { value: Buffer };
 }
-
-/** topic → message of its payload, event type, field with the id. */
-const topics: Readonly<
-  Record<
-    string,
-    readonly [message: string, type: RuntimeEvent["type"], field: string]
-  >
-> = {
-  "/containers/create": ["ContainerCreate", "created", "id"],
-  "/containers/delete": ["ContainerDelete", "deleted", "id"],
-  "/tasks/start": ["TaskStart", "started", "container_id"],
-  "/tasks/exit": ["TaskExit", "exited", "container_id"],
-  "/tasks/oom": ["TaskOOM", "oom", "container_id"],
-  "/images/create": ["ImageEvent", "image", "name"],
-  "/images/update": ["ImageEvent", "image", "name"],
-  "/images/delete": ["ImageEvent", "image", "name"],
-};
-
-const filters = Object.keys(topics).map(
-  (topic) => `namespace==k8s.io,topic=="${topic}"`,
-);
 
 const relistWithEventsMs = 15_000;
 const relistWithoutEventsMs = 1_000;
