@@ -11,8 +11,8 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
 import { EventListeners } from "../event-listeners.ts";
 import type { RuntimeEvent } from "../runtime.ts";
-import { isEnding } from "./ended-by-itself.ts";
 import { causeCode, toRuntimeError, type Connection } from "./connection.ts";
+import { isEnding } from "./ended-by-itself.ts";
 import { filters, topics } from "./event-topics.ts";
 import { containerdMethods } from "./services.ts";
 
@@ -144,6 +144,7 @@ export class EventSource {
     });
   }
 
+  /** Lets those go on who wait for it. False: it was not settling. */
   #endSettling(id: string): boolean {
     const waiting = this.#settling.get(id);
     waiting?.forEach((resolve) => resolve());
@@ -201,7 +202,6 @@ export class EventSource {
     call: () => Promise<T>,
   ): Promise<T> {
     this.#ending.set(id, (this.#ending.get(id) ?? 0) + 1);
-    let isUnanswered = false;
     try {
       const result = await call();
       if (how === "stop" && this.#running) await this.#giveStopped(id);
@@ -209,22 +209,20 @@ export class EventSource {
       return result;
     } catch (error) {
       // Its exit is looked for, also one that was not announced yet.
-      isUnanswered = true;
-      if (how === "stop" && isEnding(error) && this.#running) this.#settle(id);
+      const isOver =
+        this.#exited.delete(id) || (how === "stop" && isEnding(error));
+      if (isOver && this.#running) this.#settle(id);
       throw error;
     } finally {
       const others = this.#ending.get(id)! - 1;
       if (others > 0) this.#ending.set(id, others);
       else this.#ending.delete(id);
-      if (isUnanswered && this.#exited.delete(id) && this.#running)
-        this.#settle(id);
     }
   }
 
   /** A stop was answered, which is as good as a list unless the exit came just before. What is removed is given as such. */
   async #giveStopped(id: string): Promise<void> {
     const exitedMs = this.#exited.get(id);
-    this.#exited.delete(id);
     const nowMs = this.#options.clock.monotonic();
     if (exitedMs !== undefined && nowMs - exitedMs < unsureMs) this.#settle(id);
     const settling = this.#settling.get(id);
