@@ -47,7 +47,7 @@ export function checkPayloadPath(path: string): void {
 /**
  * Resolves to whether content was written.
  * @param groupId owning group of files and directories (fsGroup)
- * @param calls as which the files are written and read
+ * @param calls how files are written and read
  */
 export async function writePayload(
   directory: string,

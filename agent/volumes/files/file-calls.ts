@@ -4,6 +4,7 @@
 // Invariant: what is done at once between two turns of the event loop is bounded, for all pods together.
 import * as fs from "node:fs";
 import * as promises from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 export interface FileCalls {
   chmod(path: string, mode: number): Promise<void>;
@@ -89,7 +90,7 @@ const directPerTurn = 250;
 let reserved = 0;
 
 /** False: so many would hold the event loop, and go through the pool. */
-export function reserveDirectCalls(count: number): boolean {
+function reserveDirectCalls(count: number): boolean {
   if (reserved + count > directPerTurn) return false;
   if (reserved === 0)
     setImmediate(() => {
@@ -97,6 +98,11 @@ export function reserveDirectCalls(count: number): boolean {
     });
   reserved += count;
   return true;
+}
+
+/** Resolves when so many may be made, in this turn of the event loop or a later one. */
+export async function directTurn(count: number): Promise<void> {
+  while (!reserveDirectCalls(count)) await nextTurn();
 }
 
 /** How a payload that lies in memory is written, or compared with what is there. */

@@ -2,18 +2,17 @@
 // work. Links are removed, never followed, and what is mounted below is left.
 import { lstatSync, opendirSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { reserveDirectCalls } from "./file-calls.ts";
 
-/** A pod's token is some thirty. */
-const maxCalls = 60;
+/** Calls that it makes at most; a pod's token is some thirty. */
+export const removalCalls = 60;
 const callsOfDirectory = 6;
 
 /**
- * True: nothing of it is left, or it was not there. False: it takes more calls, or something in it can't be removed so, or
- * the event loop would be held for too long; some of it may be gone then.
+ * True: nothing of it is left, or it was not there. False: it takes more calls, or something in it can't be removed so; some
+ * of it may be gone then.
  */
 export function removeSmallTree(directory: string): boolean {
-  let left = maxCalls;
+  let left = removalCalls;
   const removeBelow = (parent: string, device: number): boolean => {
     if ((left -= callsOfDirectory) < 0) return false;
     const found = lstatSync(parent);
@@ -34,8 +33,7 @@ export function removeSmallTree(directory: string): boolean {
     return true;
   };
   try {
-    const { dev } = lstatSync(directory);
-    return reserveDirectCalls(maxCalls) && removeBelow(directory, dev);
+    return removeBelow(directory, lstatSync(directory).dev);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     return code === "ENOENT" && path === directory;

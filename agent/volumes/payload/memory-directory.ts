@@ -1,7 +1,8 @@
 // The directory on a tmpfs for what must never be written to a disk: payloads of secrets, tokens and what the pod's object
 // says. It is mounted with the first payload and goes when the agent stops and nothing is left in it.
 import { readdir, rmdir } from "node:fs/promises";
-import { removeSmallTree } from "../files/remove-small-tree.ts";
+import { directTurn } from "../files/file-calls.ts";
+import { removalCalls, removeSmallTree } from "../files/remove-small-tree.ts";
 import { removeTree } from "../files/remove-tree.ts";
 import { join } from "node:path";
 import { isMountPoint, unmount } from "../files/mounts.ts";
@@ -53,6 +54,7 @@ export class MemoryDirectory {
 
   async remove(uid: string): Promise<void> {
     const directory = this.podDirectory(uid);
+    await directTurn(removalCalls);
     if (!removeSmallTree(directory)) await removeTree(directory);
   }
 }

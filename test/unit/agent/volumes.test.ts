@@ -18,6 +18,7 @@ import { secretType } from "../../../agent/volumes/payload/secret.ts";
 import { mountTmpfs, unmount } from "../../../agent/volumes/files/mounts.ts";
 import {
   directCalls,
+  directTurn,
   memoryCalls,
   pooledCalls,
 } from "../../../agent/volumes/files/file-calls.ts";
@@ -173,6 +174,18 @@ test("between two turns of the event loop so much is done at once and no more", 
     payload({ a: "x".repeat(1 << 20) }),
   ])
     expect(memoryCalls(files)).toBe(pooledCalls);
+});
+
+test("what is to be done at once and is too much for one turn waits for the next", async () => {
+  await nextTurn();
+  let done = 0;
+  const all = Array.from({ length: 10 }, () =>
+    directTurn(100).then(() => done++),
+  );
+  await Promise.resolve();
+  expect(done).toBe(2);
+  await Promise.all(all);
+  expect(done).toBe(10);
 });
 
 test("of a payload that can't be written nothing is left", async () => {
