@@ -9,9 +9,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { fillCpuset } from "./cpuset-values.ts";
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../../api/clock.ts";
+import { fillCpuset } from "./cpuset-values.ts";
 
 interface SystemProcessesOptions {
   /** Where the cgroup file systems are mounted. */

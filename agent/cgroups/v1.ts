@@ -37,12 +37,12 @@ export class CgroupV1 implements CgroupDriver {
       const partial = `/${segments.slice(0, depth).join("/")}`;
       const isParent = depth < segments.length;
       if (isParent && this.#made.has(partial)) continue;
-      const whole = await Promise.all(
+      const done = await Promise.all(
         controllers.map((controller) =>
           this.#make(controller, partial, isParent),
         ),
       );
-      if (isParent && whole.every(Boolean)) this.#made.add(partial);
+      if (isParent && done.every(Boolean)) this.#made.add(partial);
     }
     await this.update(path, limits);
   }
